@@ -1,0 +1,14 @@
+//! Joins a model and data into a `Plan` in which every size, coordinate and default is explicit.
+//!
+//! The Plan is what is hashed, stored and re-run.
+
+pub mod evaluate;
+pub(crate) mod layout;
+mod plain;
+mod plan;
+mod shared;
+
+pub use evaluate::{Env, EvaluateError, Value, evaluate};
+pub(crate) use layout::element_labels;
+pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
+pub use shared::{Key, SharedPlan, Standardisation};

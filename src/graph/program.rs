@@ -1,0 +1,129 @@
+//! The program: a Plan as a list of array operations in order, the common form of both lowerings.
+
+use super::structured::Structured;
+use crate::math::dist::Distribution;
+use crate::math::op::{Binary, Unary};
+use crate::model::Reduction;
+use std::fmt;
+use std::sync::Arc;
+
+/// Index of a node.
+pub type NodeId = usize;
+
+/// One operation. Operands are earlier nodes.
+#[derive(Clone)]
+pub enum Op {
+    /// Data, or a value computed from data alone.
+    Constant(Arc<[f64]>),
+    /// Coordinates `offset..offset + len` of the physical parameter vector.
+    Parameter { offset: usize },
+    Unary(Unary, NodeId),
+    /// A scalar operand broadcasts.
+    Binary(Binary, NodeId, NodeId),
+    /// `[m, k] @ [k, n]`
+    MatMul { a: NodeId, b: NodeId, m: usize, k: usize, n: usize },
+    /// Element `i` of the result is element `indices[i]` of the source.
+    Gather { source: NodeId, indices: Arc<[usize]> },
+    Reduce(Reduction, NodeId),
+    /// Sum of the log densities of all elements of `x`; scalar arguments broadcast.
+    Density { distribution: &'static Distribution, x: NodeId, arguments: Vec<NodeId> },
+    /// Sum over `count` elements of log P(lower <= X <= upper).
+    LogMass { distribution: &'static Distribution, lower: f64, upper: f64, arguments: Vec<NodeId>, count: usize },
+    /// A structured term with a hand-written adjoint.
+    Structured { term: Arc<dyn Structured>, inputs: Vec<NodeId> },
+}
+
+impl Op {
+    /// The operands.
+    pub fn operands(&self) -> Vec<NodeId> {
+        match self {
+            Op::Constant(_) | Op::Parameter { .. } => vec![],
+            Op::Unary(_, a) | Op::Reduce(_, a) | Op::Gather { source: a, .. } => vec![*a],
+            Op::Binary(_, a, b) | Op::MatMul { a, b, .. } => vec![*a, *b],
+            Op::Density { x, arguments, .. } => std::iter::once(*x).chain(arguments.iter().copied()).collect(),
+            Op::LogMass { arguments, .. } => arguments.clone(),
+            Op::Structured { inputs, .. } => inputs.clone(),
+        }
+    }
+}
+
+/// An operation and the size of its result.
+#[derive(Clone)]
+pub struct Node {
+    pub op: Op,
+    /// Number of elements; arrays are row-major.
+    pub len: usize,
+    /// Depends on a parameter, so that it has an adjoint.
+    pub active: bool,
+}
+
+/// A quantity that is reported: a parameter in its own units, or a `report` line.
+#[derive(Clone)]
+pub struct Output {
+    pub name: String,
+    pub shape: Vec<usize>,
+    /// Names of the elements, row-major.
+    pub labels: Vec<String>,
+    pub node: NodeId,
+}
+
+/// A Plan as array operations.
+#[derive(Clone)]
+pub struct Program {
+    pub nodes: Vec<Node>,
+    /// The terms whose sum is the log density (or minus the objective), each a scalar, with its label.
+    pub terms: Vec<(String, NodeId)>,
+    pub outputs: Vec<Output>,
+    /// Length of the physical parameter vector.
+    pub dim: usize,
+}
+
+impl Program {
+    /// The nodes that `roots` need, in order.
+    pub fn ancestors(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+        let mut needed = vec![false; self.nodes.len()];
+        for root in roots {
+            needed[root] = true;
+        }
+        for id in (0..self.nodes.len()).rev() {
+            if needed[id] {
+                for operand in self.nodes[id].op.operands() {
+                    needed[operand] = true;
+                }
+            }
+        }
+        (0..self.nodes.len()).filter(|&id| needed[id]).collect()
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (id, node) in self.nodes.iter().enumerate() {
+            let operands: Vec<String> = node.op.operands().iter().map(|o| format!("%{o}")).collect();
+            let operands = operands.join(", ");
+            let text = match &node.op {
+                Op::Constant(values) if values.len() == 1 => format!("constant {}", values[0]),
+                Op::Constant(_) => "constant".to_string(),
+                Op::Parameter { offset } => format!("parameter {offset}..{}", offset + node.len),
+                Op::Unary(op, _) => format!("{} {operands}", format!("{op:?}").to_lowercase()),
+                Op::Binary(op, ..) => format!("{} {operands}", format!("{op:?}").to_lowercase()),
+                Op::MatMul { m, k, n, .. } => format!("matmul [{m}, {k}] @ [{k}, {n}] {operands}"),
+                Op::Gather { .. } => format!("gather {operands}"),
+                Op::Reduce(reduction, _) => format!("{} {operands}", format!("{reduction:?}").to_lowercase()),
+                Op::Density { distribution, .. } => format!("log_density {} {operands}", distribution.name),
+                Op::LogMass { distribution, lower, upper, .. } => {
+                    format!("log_mass {} [{lower}, {upper}] {operands}", distribution.name)
+                }
+                Op::Structured { term, .. } => format!("{} {operands}", term.name()),
+            };
+            writeln!(f, "%{id} [{}] = {text}", node.len)?;
+        }
+        for (label, node) in &self.terms {
+            writeln!(f, "term %{node}  # {label}")?;
+        }
+        for output in &self.outputs {
+            writeln!(f, "output {} = %{}", output.name, output.node)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! Exactness by moments: a sampler with the wrong stationary law is found by z-scores that know the effective number
+//! of draws, and a sampler broken on purpose must be found by the same check.
+
+use super::hamiltonian::{Hamiltonian, Point};
+use super::test_densities::Gaussian;
+use super::tree::{Limits, Tree};
+use super::*;
+use rand::SeedableRng;
+
+/// Mean, standard deviation and effective sample size of a series: autocorrelations by plain sums, paired and made
+/// monotone until the first negative pair (Geyer 1992).
+fn summary(x: &[f64]) -> (f64, f64, f64) {
+    let n = x.len();
+    let mean = x.iter().sum::<f64>() / n as f64;
+    let c: Vec<f64> = x.iter().map(|v| v - mean).collect();
+    let autocovariance = |lag: usize| c[lag..].iter().zip(&c).map(|(a, b)| a * b).sum::<f64>() / n as f64;
+    let variance = autocovariance(0);
+    let mut pairs = 0.0;
+    let mut previous = f64::INFINITY;
+    for k in 0..n / 2 {
+        let pair = (autocovariance(2 * k) + autocovariance(2 * k + 1)) / variance;
+        if pair <= 0.0 {
+            break;
+        }
+        previous = pair.min(previous);
+        pairs += previous;
+    }
+    (mean, variance.sqrt(), n as f64 / (2.0 * pairs - 1.0))
+}
+
+/// z-scores and effective sizes of E[x_i], E[x_i^2] and E[x_i x_(i+1)]; `rho` is the correlation of neighbours.
+fn scores(draws: &[Vec<f64>], rho: f64) -> Vec<(String, f64, f64)> {
+    let dim = draws[0].len();
+    let mut out = Vec::new();
+    let mut score = |name: String, truth: f64, f: &dyn Fn(&[f64]) -> f64| {
+        let (mean, sd, ess) = summary(&draws.iter().map(|x| f(x)).collect::<Vec<f64>>());
+        out.push((name, (mean - truth) / (sd / ess.sqrt()), ess));
+    };
+    for i in 0..dim {
+        score(format!("x{i}"), 0.0, &|x| x[i]);
+        score(format!("x{i}^2"), 1.0, &|x| x[i] * x[i]);
+        if i + 1 < dim {
+            score(format!("x{i} x{}", i + 1), rho, &|x| x[i] * x[i + 1]);
+        }
+    }
+    out
+}
+
+fn worst(scores: &[(String, f64, f64)]) -> f64 {
+    scores.iter().map(|s| s.1.abs()).fold(0.0, f64::max)
+}
+
+fn sample(density: &Gaussian, settings: &Settings, seed: u64) -> Vec<Vec<f64>> {
+    let start = vec![0.5; density.dim()];
+    let mut chain = Chain::new(density, &start, settings.clone(), ChaCha8Rng::seed_from_u64(seed)).unwrap();
+    let mut draws = Vec::with_capacity(settings.draws);
+    while !chain.is_finished() {
+        if chain.step().phase == Phase::Sampling {
+            draws.push(chain.position().to_vec());
+        }
+    }
+    draws
+}
+
+fn check(density: &Gaussian, rho: f64, settings: &Settings, seed: u64, min_ess: f64) {
+    let found = scores(&sample(density, settings, seed), rho);
+    let label = format!("d {}, {:?}, target {}", density.dim(), settings.metric, settings.target_accept);
+    for (name, z, ess) in &found {
+        assert!(*ess >= min_ess, "{label}: {name} has {ess} effective draws");
+        assert!(z.abs() < 4.0, "{label}: {name} has z = {z} at {ess} effective draws");
+    }
+}
+
+#[test]
+fn effective_size_of_known_series_is_right() {
+    use rand::RngExt;
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    for phi in [-0.5f64, 0.0, 0.5, 0.9] {
+        let n = 100_000;
+        let mut x = 0.0;
+        let series: Vec<f64> = (0..n)
+            .map(|_| {
+                x = phi * x + rng.sample::<f64, _>(rand_distr::StandardNormal);
+                x
+            })
+            .collect();
+        let expected = n as f64 * (1.0 - phi) / (1.0 + phi);
+        let (_, _, ess) = summary(&series);
+        assert!((ess / expected - 1.0).abs() < 0.1, "{phi}: {ess} {expected}");
+    }
+}
+
+#[test]
+fn few_dimensions_at_low_acceptance() {
+    for (dim, kind) in [(1, MetricKind::Diagonal), (2, MetricKind::Dense), (3, MetricKind::Diagonal)] {
+        let settings = Settings { warmup: 500, draws: 30_000, target_accept: 0.6, metric: kind, ..Settings::default() };
+        check(&Gaussian::standard(dim), 0.0, &settings, 11, 8_000.0);
+    }
+}
+
+#[test]
+#[ignore = "slow: run by CI with a fixed seed"]
+fn every_dimension_target_and_metric() {
+    for (dim, draws) in [(1, 400_000), (2, 400_000), (3, 400_000), (10, 250_000), (50, 250_000)] {
+        for target_accept in [0.6, 0.8] {
+            for metric in [MetricKind::Diagonal, MetricKind::Dense] {
+                let settings = Settings { warmup: 1000, draws, target_accept, metric, ..Settings::default() };
+                check(&Gaussian::standard(dim), 0.0, &settings, 2024, 1e5);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "slow: run by CI with a fixed seed"]
+fn correlated_pair() {
+    for target_accept in [0.6, 0.8] {
+        for (metric, draws) in [(MetricKind::Diagonal, 600_000), (MetricKind::Dense, 400_000)] {
+            let settings = Settings { warmup: 1000, draws, target_accept, metric, ..Settings::default() };
+            check(&Gaussian::correlated(0.95), 0.95, &settings, 77, 1e5);
+        }
+    }
+}
+
+/// Transitions of fixed step with or without the deliberate fault.
+fn with_fault(dim: usize, step: f64, draws: usize, keep_turned_subtrees: bool) -> Vec<Vec<f64>> {
+    let density = Gaussian::standard(dim);
+    let mut h = Hamiltonian::new(density.evaluator(), Metric::identity(MetricKind::Diagonal, dim));
+    let mut start = Point::blank(dim);
+    start.position.fill(0.5);
+    h.evaluate(&mut start).unwrap();
+    let mut tree = Tree::new(start);
+    tree.keep_turned_subtrees = keep_turned_subtrees;
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    let limits = Limits { max_depth: 10, max_energy_error: 1000.0 };
+    (0..draws)
+        .map(|_| {
+            tree.transition(&mut h, step, limits, &mut rng);
+            tree.current().position.clone()
+        })
+        .collect()
+}
+
+/// The check finds a sampler that keeps the proposals of turned subtrees, and passes the same run without the fault.
+#[test]
+fn the_check_finds_kept_subtrees() {
+    for (dim, step) in [(1, 0.5), (2, 0.5), (3, 0.5)] {
+        let sound = worst(&scores(&with_fault(dim, step, 40_000, false), 0.0));
+        let broken = worst(&scores(&with_fault(dim, step, 40_000, true), 0.0));
+        assert!(sound < 4.0, "d {dim}: {sound}");
+        assert!(broken > 8.0, "d {dim}: {broken}");
+    }
+}

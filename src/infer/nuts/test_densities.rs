@@ -1,0 +1,97 @@
+//! Log densities with known moments, for the tests of the sampler.
+
+use crate::graph::{Evaluator, LogDensity, Rejection};
+
+/// A centred normal with a given precision matrix; normalised up to its constant.
+pub struct Gaussian {
+    dim: usize,
+    /// d x d, row-major, or only the diagonal.
+    precision: Vec<f64>,
+}
+
+impl Gaussian {
+    pub fn standard(dim: usize) -> Gaussian {
+        Gaussian { dim, precision: vec![1.0; dim] }
+    }
+
+    pub fn with_sds(sds: &[f64]) -> Gaussian {
+        Gaussian { dim: sds.len(), precision: sds.iter().map(|s| 1.0 / (s * s)).collect() }
+    }
+
+    /// Two coordinates of unit variance with correlation `rho`.
+    pub fn correlated(rho: f64) -> Gaussian {
+        let s = 1.0 / (1.0 - rho * rho);
+        Gaussian { dim: 2, precision: vec![s, -rho * s, -rho * s, s] }
+    }
+}
+
+impl LogDensity for Gaussian {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+    fn evaluator(&self) -> Box<dyn Evaluator + '_> {
+        Box::new(self)
+    }
+}
+
+impl Evaluator for &Gaussian {
+    fn log_density_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Rejection> {
+        let d = self.dim;
+        if self.precision.len() == d {
+            let mut value = 0.0;
+            for ((g, x), p) in gradient.iter_mut().zip(x).zip(&self.precision) {
+                *g = -p * x;
+                value += *g * x;
+            }
+            return Ok(0.5 * value);
+        }
+        let mut value = 0.0;
+        for i in 0..d {
+            gradient[i] = -(0..d).map(|j| self.precision[i * d + j] * x[j]).sum::<f64>();
+            value += 0.5 * gradient[i] * x[i];
+        }
+        Ok(value)
+    }
+}
+
+/// Independent coordinates with density proportional to exp(-x^4 / 4): a flow that is not linear.
+pub struct Quartic {
+    pub dim: usize,
+}
+
+impl LogDensity for Quartic {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+    fn evaluator(&self) -> Box<dyn Evaluator + '_> {
+        Box::new(self)
+    }
+}
+
+impl Evaluator for &Quartic {
+    fn log_density_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Rejection> {
+        gradient.iter_mut().zip(x).for_each(|(g, x)| *g = -x.powi(3));
+        Ok(-x.iter().map(|x| x.powi(4)).sum::<f64>() / 4.0)
+    }
+}
+
+/// Any function of one position, for faults.
+pub struct Custom<F> {
+    pub dim: usize,
+    pub function: F,
+}
+
+impl<F: Fn(&[f64], &mut [f64]) -> Result<f64, Rejection> + Sync> LogDensity for Custom<F> {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+    fn evaluator(&self) -> Box<dyn Evaluator + '_> {
+        Box::new(self)
+    }
+}
+
+impl<F: Fn(&[f64], &mut [f64]) -> Result<f64, Rejection> + Sync> Evaluator for &Custom<F> {
+    fn log_density_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Rejection> {
+        (self.function)(x, gradient)
+    }
+}

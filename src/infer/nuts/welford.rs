@@ -1,0 +1,163 @@
+//! Running variances or covariances of the draws of a warm-up window, shrunk towards a small multiple of the identity.
+//!
+//! Welford's update (Technometrics 1962; no cancellation), then with n draws n/(n+5) S + 1e-3 * 5/(n+5) I, the
+//! regularisation of Stan's warm-up (Stan Reference Manual, "HMC algorithm parameters").
+
+use super::metric::{Metric, MetricError, MetricKind};
+
+/// Sums over the draws seen since the last [`Welford::clear`].
+#[derive(Debug, Clone)]
+pub(super) struct Welford {
+    kind: MetricKind,
+    count: f64,
+    mean: Vec<f64>,
+    /// Sums of squared deviations: length d, or d x d with only the lower triangle in use.
+    squares: Vec<f64>,
+    deviation: Vec<f64>,
+}
+
+impl Welford {
+    pub fn new(kind: MetricKind, dim: usize) -> Welford {
+        let size = match kind {
+            MetricKind::Diagonal => dim,
+            MetricKind::Dense => dim * dim,
+        };
+        Welford { kind, count: 0.0, mean: vec![0.0; dim], squares: vec![0.0; size], deviation: vec![0.0; dim] }
+    }
+
+    pub fn clear(&mut self) {
+        self.count = 0.0;
+        self.mean.fill(0.0);
+        self.squares.fill(0.0);
+    }
+
+    /// Adds one draw, length d.
+    pub fn add(&mut self, draw: &[f64]) {
+        self.count += 1.0;
+        for ((d, m), x) in self.deviation.iter_mut().zip(&mut self.mean).zip(draw) {
+            *d = x - *m;
+            *m += *d / self.count;
+        }
+        // (x - old mean)(x - new mean) = (x - old mean)^2 (n-1)/n, also across coordinates.
+        let factor = (self.count - 1.0) / self.count;
+        match self.kind {
+            MetricKind::Diagonal => {
+                for (s, d) in self.squares.iter_mut().zip(&self.deviation) {
+                    *s += factor * d * d;
+                }
+            }
+            MetricKind::Dense => {
+                let dim = self.deviation.len();
+                for (i, row) in self.squares.chunks_exact_mut(dim).enumerate() {
+                    let scaled = factor * self.deviation[i];
+                    for (s, d) in row[..=i].iter_mut().zip(&self.deviation) {
+                        *s += scaled * d;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The regularised estimate as a metric, or `None` with fewer than two draws.
+    pub fn metric(&self) -> Option<Result<Metric, MetricError>> {
+        if self.count < 2.0 {
+            return None;
+        }
+        let scale = self.count / (self.count + 5.0) / (self.count - 1.0);
+        let floor = 1e-3 * 5.0 / (self.count + 5.0);
+        Some(match self.kind {
+            MetricKind::Diagonal => Metric::diagonal(self.squares.iter().map(|s| scale * s + floor).collect()),
+            MetricKind::Dense => {
+                let dim = self.mean.len();
+                let mut full = vec![0.0; dim * dim];
+                for i in 0..dim {
+                    for j in 0..i {
+                        full[i * dim + j] = scale * self.squares[i * dim + j];
+                        full[j * dim + i] = full[i * dim + j];
+                    }
+                    full[i * dim + i] = scale * self.squares[i * dim + i] + floor;
+                }
+                Metric::dense(full, dim)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::StandardNormal;
+
+    /// Two passes: mean first, then products of deviations; shrunk by the stated formula.
+    fn naive(draws: &[Vec<f64>]) -> Vec<f64> {
+        let (n, dim) = (draws.len() as f64, draws[0].len());
+        let mean: Vec<f64> = (0..dim).map(|i| draws.iter().map(|x| x[i]).sum::<f64>() / n).collect();
+        let mut out = vec![0.0; dim * dim];
+        for i in 0..dim {
+            for j in 0..dim {
+                let sum: f64 = draws.iter().map(|x| (x[i] - mean[i]) * (x[j] - mean[j])).sum();
+                let eye = if i == j { 1e-3 } else { 0.0 };
+                out[i * dim + j] = n / (n + 5.0) * sum / (n - 1.0) + 5.0 / (n + 5.0) * eye;
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn both_forms_match_two_passes_also_far_from_zero() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for shift in [0.0, 1e8] {
+            let dim = 4;
+            let draws: Vec<Vec<f64>> = (0..50)
+                .map(|_| {
+                    let common: f64 = rng.sample(StandardNormal);
+                    (0..dim).map(|i| shift + i as f64 * common + rng.sample::<f64, _>(StandardNormal)).collect()
+                })
+                .collect();
+            let expected = naive(&draws);
+            for kind in [MetricKind::Diagonal, MetricKind::Dense] {
+                let mut w = Welford::new(kind, dim);
+                w.add(&[1e5; 4]);
+                w.clear();
+                draws.iter().for_each(|x| w.add(x));
+                let metric = w.metric().unwrap().unwrap();
+                let got = metric.inverse_mass();
+                let tolerance = if shift == 0.0 { 1e-12 } else { 1e-6 };
+                for i in 0..dim {
+                    for j in 0..dim {
+                        let found = match kind {
+                            MetricKind::Diagonal if i == j => got[i],
+                            MetricKind::Diagonal => continue,
+                            MetricKind::Dense => got[i * dim + j],
+                        };
+                        assert!((found - expected[i * dim + j]).abs() < tolerance * 10.0, "{kind:?} {i} {j}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn too_few_or_overflowing_draws_give_no_metric() {
+        for kind in [MetricKind::Diagonal, MetricKind::Dense] {
+            let mut w = Welford::new(kind, 1);
+            assert!(w.metric().is_none());
+            w.add(&[1e300]);
+            assert!(w.metric().is_none());
+            w.add(&[-1e300]);
+            assert!(w.metric().unwrap().is_err());
+        }
+    }
+
+    #[test]
+    fn a_stuck_chain_still_has_a_positive_metric() {
+        for kind in [MetricKind::Diagonal, MetricKind::Dense] {
+            let mut w = Welford::new(kind, 2);
+            (0..20).for_each(|_| w.add(&[3.0, 4.0]));
+            let metric = w.metric().unwrap().unwrap();
+            assert!((metric.inverse_mass()[0] - 1e-3 * 5.0 / 25.0).abs() < 1e-18);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The syntax tree: one node per thing written, in the order written.
+
+use crate::base::Span;
+use serde::{Deserialize, Serialize};
+
+/// A name with its place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ident {
+    pub name: String,
+    pub span: Span,
+}
+
+/// A whole model file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ast {
+    pub name: Ident,
+    pub items: Vec<Item>,
+}
+
+/// One statement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    pub span: Span,
+    pub kind: ItemKind,
+}
+
+/// The kinds of statement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ItemKind {
+    /// `data y : real[J] > 0`
+    Data { name: Ident, integer: bool, dims: Vec<Expr>, bounds: Option<Bounds> },
+    /// `param theta[J] > 0 ~ normal(mu, tau) noncentered`
+    Param { name: Ident, dims: Vec<Expr>, bounds: Option<Bounds>, prior: Option<Draw> },
+    /// `let eta = X @ beta`
+    Let { name: Ident, value: Expr },
+    /// `report tau2 = tau * tau`
+    Report { name: Ident, value: Expr },
+    /// `observe y ~ normal(theta, sigma)`
+    Observe { value: Expr, draw: Draw },
+    /// `beta ~ normal(0, 1)`
+    Tilde { value: Expr, draw: Draw },
+    /// `minimize balanced_squares(x, response(z) * w) + 1e-3 * ridge(w)`
+    Minimize { value: Expr },
+    /// `recording x standardized`
+    Recording { name: Ident, standardized: bool },
+    /// `factors K = 3`
+    Factors { name: Ident, value: Expr },
+    /// `response brain = identity()`
+    Response { modality: Ident, family: Ident, arguments: Vec<Argument> },
+    /// `latent z ~ matern32(length_scale = ell)`
+    LatentProcess { name: Ident, family: Ident, arguments: Vec<Argument> },
+    /// `latent z on grid(0.9)`
+    LatentGrid { name: Ident, step: Expr },
+    /// `loading w ~ normal(0, 1)`; also `offset` and `noise`
+    Weight { role: WeightRole, name: Ident, prior: Option<Draw> },
+}
+
+/// What a per-stream parameter of a shared-response model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WeightRole {
+    /// Per participant, modality, feature and factor.
+    Loading,
+    /// Per participant, modality and feature.
+    Offset,
+    /// A variance per participant and modality.
+    Noise,
+}
+
+impl WeightRole {
+    /// The keyword of the language.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            WeightRole::Loading => "loading",
+            WeightRole::Offset => "offset",
+            WeightRole::Noise => "noise",
+        }
+    }
+}
+
+/// Bounds after a declaration: `> a`, `>= a`, `< b`, `<= b`, `in [a, b]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    pub lower: Option<Bound>,
+    pub upper: Option<Bound>,
+    pub span: Span,
+}
+
+/// One side of the bounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    pub value: Expr,
+    /// `true` for `>` and `<`.
+    pub strict: bool,
+}
+
+/// What stands right of `~`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Draw {
+    pub family: Ident,
+    pub arguments: Vec<Expr>,
+    /// `in [lo, hi]`: truncated and renormalised.
+    pub truncation: Option<(Expr, Expr)>,
+    pub noncentered: bool,
+    pub span: Span,
+}
+
+/// A positional or named argument; a response parameter may also carry a prior or bounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Argument {
+    pub name: Option<Ident>,
+    pub value: Option<Expr>,
+    pub prior: Option<Draw>,
+    pub bounds: Option<Bounds>,
+    pub span: Span,
+}
+
+/// An expression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+/// The kinds of expression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ExprKind {
+    /// A number; `integer` when written without point and exponent.
+    Number {
+        value: f64,
+        integer: bool,
+    },
+    Name(String),
+    Negate(Box<Expr>),
+    Binary(Operator, Box<Expr>, Box<Expr>),
+    Call(Ident, Vec<Expr>),
+    /// `x[i, j]`
+    Index(Box<Expr>, Vec<Index>),
+}
+
+/// One position in square brackets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Index {
+    /// `:`, the whole axis.
+    All(Span),
+    At(Expr),
+}
+
+/// The binary operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operator {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Pow,
+    /// `@`, the matrix product.
+    MatMul,
+}
+
+impl Operator {
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Operator::Add => "+",
+            Operator::Sub => "-",
+            Operator::Mul => "*",
+            Operator::Div => "/",
+            Operator::Pow => "^",
+            Operator::MatMul => "@",
+        }
+    }
+
+    /// Binding strength; larger binds tighter.
+    pub fn precedence(self) -> u8 {
+        match self {
+            Operator::Add | Operator::Sub => 1,
+            Operator::Mul | Operator::Div | Operator::MatMul => 2,
+            Operator::Pow => 4,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The syntax tree as canonical text: one statement a line, one space around operators.
+
+use super::ast::*;
+
+/// The canonical text of a model; parsing it gives the same tree.
+pub fn format(ast: &Ast) -> String {
+    let mut out = format!("model {}\n", ast.name.name);
+    for item in &ast.items {
+        out.push_str(&statement(&item.kind));
+        out.push('\n');
+    }
+    out
+}
+
+fn statement(kind: &ItemKind) -> String {
+    match kind {
+        ItemKind::Data { name, integer, dims, bounds } => {
+            let kind = if *integer { "int" } else { "real" };
+            format!("data {} : {kind}{}{}", name.name, sizes(dims), limits(bounds.as_ref()))
+        }
+        ItemKind::Param { name, dims, bounds, prior } => {
+            format!("param {}{}{}{}", name.name, sizes(dims), limits(bounds.as_ref()), tilde(prior.as_ref()))
+        }
+        ItemKind::Let { name, value } => format!("let {} = {}", name.name, format_expression(value)),
+        ItemKind::Report { name, value } => format!("report {} = {}", name.name, format_expression(value)),
+        ItemKind::Observe { value, draw } => format!("observe {} ~ {}", format_expression(value), distribution(draw)),
+        ItemKind::Tilde { value, draw } => format!("{} ~ {}", format_expression(value), distribution(draw)),
+        ItemKind::Minimize { value } => format!("minimize {}", format_expression(value)),
+        ItemKind::Recording { name, standardized } => {
+            format!("recording {}{}", name.name, if *standardized { " standardized" } else { "" })
+        }
+        ItemKind::Factors { name, value } => format!("factors {} = {}", name.name, format_expression(value)),
+        ItemKind::Response { modality, family, arguments } => {
+            format!("response {} = {}({})", modality.name, family.name, list(arguments, argument))
+        }
+        ItemKind::LatentProcess { name, family, arguments } => {
+            format!("latent {} ~ {}({})", name.name, family.name, list(arguments, argument))
+        }
+        ItemKind::LatentGrid { name, step } => format!("latent {} on grid({})", name.name, format_expression(step)),
+        ItemKind::Weight { role, name, prior } => {
+            format!("{} {}{}", role.keyword(), name.name, tilde(prior.as_ref()))
+        }
+    }
+}
+
+fn list<T>(items: &[T], one: impl Fn(&T) -> String) -> String {
+    items.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn sizes(dims: &[Expr]) -> String {
+    if dims.is_empty() { String::new() } else { format!("[{}]", list(dims, format_expression)) }
+}
+
+fn limits(bounds: Option<&Bounds>) -> String {
+    let Some(bounds) = bounds else { return String::new() };
+    let side = |bound: &Bound, sign: &str| {
+        format!(" {sign}{} {}", if bound.strict { "" } else { "=" }, format_expression(&bound.value))
+    };
+    match (&bounds.lower, &bounds.upper) {
+        (Some(lo), Some(hi)) if !lo.strict && !hi.strict => {
+            format!(" in [{}, {}]", format_expression(&lo.value), format_expression(&hi.value))
+        }
+        (lo, hi) => {
+            lo.as_ref().map(|b| side(b, ">")).unwrap_or_default() + &hi.as_ref().map(|b| side(b, "<")).unwrap_or_default()
+        }
+    }
+}
+
+fn tilde(draw: Option<&Draw>) -> String {
+    draw.map(|d| format!(" ~ {}", distribution(d))).unwrap_or_default()
+}
+
+fn distribution(draw: &Draw) -> String {
+    let mut out = format!("{}({})", draw.family.name, list(&draw.arguments, format_expression));
+    if let Some((lo, hi)) = &draw.truncation {
+        out.push_str(&format!(" in [{}, {}]", format_expression(lo), format_expression(hi)));
+    }
+    if draw.noncentered {
+        out.push_str(" noncentered");
+    }
+    out
+}
+
+fn argument(argument: &Argument) -> String {
+    let name = argument.name.as_ref().map(|n| n.name.as_str());
+    match (name, &argument.value, &argument.prior) {
+        (Some(name), Some(value), _) => format!("{name} = {}", format_expression(value)),
+        (None, Some(value), _) => format_expression(value),
+        (Some(name), None, Some(prior)) => format!("{name} ~ {}", distribution(prior)),
+        (name, None, _) => format!("{}{}", name.unwrap_or_default(), limits(argument.bounds.as_ref())),
+    }
+}
+
+const UNARY_MINUS: u8 = 3;
+const ATOM: u8 = 5;
+
+/// The canonical text of an expression.
+pub fn format_expression(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Number { value, integer } => {
+            if *integer {
+                format!("{value:.0}")
+            } else if value.abs() >= 1e-4 && value.abs() < 1e15 || *value == 0.0 {
+                format!("{value:?}")
+            } else {
+                format!("{value:e}")
+            }
+        }
+        ExprKind::Name(name) => name.clone(),
+        ExprKind::Negate(inner) => format!("-{}", wrapped(inner, UNARY_MINUS + 1)),
+        ExprKind::Binary(operator, left, right) => {
+            let p = operator.precedence();
+            let (l, r) = if *operator == Operator::Pow { (p + 1, p) } else { (p, p + 1) };
+            // A minus sign may follow `^` directly, as in `x^-2`.
+            let right_text =
+                if *operator == Operator::Pow && precedence(right) == UNARY_MINUS { format_expression(right) } else { wrapped(right, r) };
+            format!("{} {} {right_text}", wrapped(left, l), operator.symbol())
+        }
+        ExprKind::Call(function, arguments) => format!("{}({})", function.name, list(arguments, format_expression)),
+        ExprKind::Index(base, indices) => {
+            let one = |i: &Index| match i {
+                Index::All(_) => ":".to_string(),
+                Index::At(e) => format_expression(e),
+            };
+            format!("{}[{}]", wrapped(base, ATOM), list(indices, one))
+        }
+    }
+}
+
+fn precedence(expr: &Expr) -> u8 {
+    match &expr.kind {
+        ExprKind::Binary(operator, ..) => operator.precedence(),
+        ExprKind::Negate(_) => UNARY_MINUS,
+        ExprKind::Number { value, .. } if value.is_sign_negative() => UNARY_MINUS,
+        _ => ATOM,
+    }
+}
+
+fn wrapped(expr: &Expr, least: u8) -> String {
+    let text = format_expression(expr);
+    if precedence(expr) < least { format!("({text})") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Source;
+    use crate::lang::parse;
+
+    #[test]
+    fn canonical_text_parses_to_the_same_tree() {
+        let text = "model m\ndata N:int\ndata X:real[N,3]>0\nparam a[3]~normal(0,-(1-2)*3)in[0,1]noncentered\n\
+                    let e=X@a^2^-1-(N-(-2)^2)/(3*4)\nreport q = e[1] + X[:, 2][N]\nobserve e~normal(-e^2,1e-9)\n\
+                    recording x standardized\nresponse r = gaussian(width = 1.0, lag ~ normal(2,1) in [0,5], s in [1, 2])\n\
+                    latent z on grid(0.9)\nlatent g ~ matern32(length_scale = 3)\nnoise v ~ lognormal(-2,0.7)\n";
+        let first = parse(&Source::new("m", text)).expect("parses");
+        let canonical = format(&first);
+        let second = parse(&Source::new("m", canonical.as_str())).expect("canonical text parses");
+        assert_eq!(first, second, "{canonical}");
+        assert_eq!(format(&second), canonical);
+    }
+}

@@ -1,0 +1,7 @@
+//! Plain f64 numerics: special functions, distributions, constraint transforms, random streams.
+
+pub mod dist;
+pub mod op;
+pub mod rng;
+pub mod special;
+pub mod transform;

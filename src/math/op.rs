@@ -1,0 +1,156 @@
+//! The elementwise operations every expression is made of: value, derivative, and the algebra that builds them.
+
+use super::special::{digamma, erf, erfc, ln_gamma, log_ndtr, ndtr, trigamma};
+use serde::{Deserialize, Serialize};
+
+/// Elementwise operations of one argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Unary {
+    Neg,
+    Exp,
+    Expm1,
+    Log,
+    Log1p,
+    Sqrt,
+    Square,
+    Reciprocal,
+    Abs,
+    Sin,
+    Cos,
+    Tan,
+    Atan,
+    Tanh,
+    Logistic,
+    Logit,
+    /// log(1 + exp(x)), also called softplus.
+    Log1pExp,
+    LnGamma,
+    Digamma,
+    Erf,
+    Erfc,
+    /// Standard normal distribution function.
+    NormalCdf,
+    /// Its logarithm.
+    LogNormalCdf,
+}
+
+/// Elementwise operations of two arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Pow,
+}
+
+/// log(1 + exp(x)) without overflow.
+pub fn log1p_exp(x: f64) -> f64 {
+    if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() }
+}
+
+/// 1 / (1 + exp(-x)) without overflow.
+pub fn logistic(x: f64) -> f64 {
+    if x >= 0.0 {
+        1.0 / (1.0 + (-x).exp())
+    } else {
+        let e = x.exp();
+        e / (1.0 + e)
+    }
+}
+
+impl Unary {
+    /// The value at `x`.
+    #[inline]
+    pub fn value(self, x: f64) -> f64 {
+        match self {
+            Unary::Neg => -x,
+            Unary::Exp => x.exp(),
+            Unary::Expm1 => x.exp_m1(),
+            Unary::Log => x.ln(),
+            Unary::Log1p => x.ln_1p(),
+            Unary::Sqrt => x.sqrt(),
+            Unary::Square => x * x,
+            Unary::Reciprocal => 1.0 / x,
+            Unary::Abs => x.abs(),
+            Unary::Sin => x.sin(),
+            Unary::Cos => x.cos(),
+            Unary::Tan => x.tan(),
+            Unary::Atan => x.atan(),
+            Unary::Tanh => x.tanh(),
+            Unary::Logistic => logistic(x),
+            Unary::Logit => x.ln() - (-x).ln_1p(),
+            Unary::Log1pExp => log1p_exp(x),
+            Unary::LnGamma => ln_gamma(x),
+            Unary::Digamma => digamma(x),
+            Unary::Erf => erf(x),
+            Unary::Erfc => erfc(x),
+            Unary::NormalCdf => ndtr(x),
+            Unary::LogNormalCdf => log_ndtr(x),
+        }
+    }
+
+    /// The derivative at `x`, given the value `y` there.
+    #[inline]
+    pub fn derivative(self, x: f64, y: f64) -> f64 {
+        use std::f64::consts::{FRAC_2_SQRT_PI, PI};
+        match self {
+            Unary::Neg => -1.0,
+            Unary::Exp => y,
+            Unary::Expm1 => x.exp(),
+            Unary::Log => 1.0 / x,
+            Unary::Log1p => 1.0 / (1.0 + x),
+            Unary::Sqrt => 0.5 / y,
+            Unary::Square => 2.0 * x,
+            Unary::Reciprocal => -y * y,
+            Unary::Abs => {
+                if x == 0.0 {
+                    0.0
+                } else {
+                    x.signum()
+                }
+            }
+            Unary::Sin => x.cos(),
+            Unary::Cos => -x.sin(),
+            Unary::Tan => 1.0 + y * y,
+            Unary::Atan => 1.0 / (1.0 + x * x),
+            Unary::Tanh => 1.0 - y * y,
+            Unary::Logistic => y * (1.0 - y),
+            Unary::Logit => 1.0 / (x * (1.0 - x)),
+            Unary::Log1pExp => logistic(x),
+            Unary::LnGamma => digamma(x),
+            Unary::Digamma => trigamma(x),
+            Unary::Erf => FRAC_2_SQRT_PI * (-x * x).exp(),
+            Unary::Erfc => -FRAC_2_SQRT_PI * (-x * x).exp(),
+            Unary::NormalCdf => (-0.5 * x * x).exp() / (2.0 * PI).sqrt(),
+            Unary::LogNormalCdf => (-0.5 * x * x - y).exp() / (2.0 * PI).sqrt(),
+        }
+    }
+}
+
+impl Binary {
+    /// The value at `(a, b)`.
+    #[inline]
+    pub fn value(self, a: f64, b: f64) -> f64 {
+        match self {
+            Binary::Add => a + b,
+            Binary::Sub => a - b,
+            Binary::Mul => a * b,
+            Binary::Div => a / b,
+            Binary::Pow => a.powf(b),
+        }
+    }
+}
+
+/// A handle to a value inside an [`Algebra`].
+pub type Ref = usize;
+
+/// Something that can build elementwise expressions: a program, or a test that evaluates on the spot.
+pub trait Algebra {
+    /// A constant that broadcasts to any shape.
+    fn constant(&mut self, value: f64) -> Ref;
+    /// `op(x)`, elementwise.
+    fn unary(&mut self, op: Unary, x: Ref) -> Ref;
+    /// `op(a, b)`, elementwise; a scalar operand broadcasts.
+    fn binary(&mut self, op: Binary, a: Ref, b: Ref) -> Ref;
+}

@@ -1,0 +1,321 @@
+//! The same models written in Rust: the builder makes a syntax tree, which is checked like a parsed one.
+//!
+//! ```
+//! use msrm::model::builder::{Builder, draw, param, real, int, x};
+//! let model = Builder::new("eight_schools")
+//!     .data("J", int())
+//!     .data("y", real().of([x("J")]))
+//!     .data("sigma", real().of([x("J")]).above(0))
+//!     .param("mu", param().prior(draw("normal", [x(0), x(5)])))
+//!     .param("tau", param().above(0).prior(draw("half_cauchy", [x(5)])))
+//!     .param("theta", param().of([x("J")]).prior(draw("normal", [x("mu"), x("tau")]).noncentered()))
+//!     .observe("y", draw("normal", [x("theta"), x("sigma")]))
+//!     .build()
+//!     .expect("a correct model");
+//! assert_eq!(model.model.name, "eight_schools");
+//! ```
+
+use super::check::check_text;
+use super::types::Model;
+use crate::base::{Diagnostic, Source, Span};
+use crate::lang::ast::{self, Argument, Ast, Bound, Bounds, Expr, ExprKind, Ident, Index, Item, ItemKind, Operator, WeightRole};
+use crate::lang::format;
+
+/// An expression under construction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ex(Expr);
+
+fn ex(kind: ExprKind) -> Ex {
+    Ex(Expr { kind, span: Span::default() })
+}
+
+fn ident(name: &str) -> Ident {
+    Ident { name: name.to_string(), span: Span::default() }
+}
+
+/// A name (`x("mu")`) or a number (`x(5)`, `x(0.5)`).
+pub fn x(value: impl Into<Ex>) -> Ex {
+    value.into()
+}
+
+/// `function(arguments)`, for example `call("exp", [x("eta")])`.
+pub fn call<const N: usize>(function: &str, arguments: [Ex; N]) -> Ex {
+    ex(ExprKind::Call(ident(function), arguments.into_iter().map(|a| a.0).collect()))
+}
+
+impl From<&str> for Ex {
+    fn from(name: &str) -> Ex {
+        ex(ExprKind::Name(name.to_string()))
+    }
+}
+
+impl From<f64> for Ex {
+    fn from(value: f64) -> Ex {
+        ex(ExprKind::Number { value, integer: false })
+    }
+}
+
+impl From<i32> for Ex {
+    fn from(value: i32) -> Ex {
+        ex(ExprKind::Number { value: f64::from(value), integer: true })
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $operator:ident),*) => {$(
+        impl std::ops::$trait for Ex {
+            type Output = Ex;
+            fn $method(self, other: Ex) -> Ex {
+                ex(ExprKind::Binary(Operator::$operator, Box::new(self.0), Box::new(other.0)))
+            }
+        }
+    )*};
+}
+operators!(Add add Add, Sub sub Sub, Mul mul Mul, Div div Div);
+
+impl std::ops::Neg for Ex {
+    type Output = Ex;
+    fn neg(self) -> Ex {
+        ex(ExprKind::Negate(Box::new(self.0)))
+    }
+}
+
+impl Ex {
+    /// The matrix product `self @ other`.
+    pub fn matmul(self, other: Ex) -> Ex {
+        ex(ExprKind::Binary(Operator::MatMul, Box::new(self.0), Box::new(other.0)))
+    }
+
+    /// `self ^ exponent`
+    pub fn pow(self, exponent: Ex) -> Ex {
+        ex(ExprKind::Binary(Operator::Pow, Box::new(self.0), Box::new(exponent.0)))
+    }
+
+    /// `self[position, ...]`; positions start at 1.
+    pub fn at<const N: usize>(self, positions: [Ex; N]) -> Ex {
+        ex(ExprKind::Index(Box::new(self.0), positions.into_iter().map(|p| Index::At(p.0)).collect()))
+    }
+
+    /// `self[:, column]`
+    pub fn column(self, column: Ex) -> Ex {
+        ex(ExprKind::Index(Box::new(self.0), vec![Index::All(Span::default()), Index::At(column.0)]))
+    }
+}
+
+/// A distribution under construction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawBuilder(ast::Draw);
+
+/// `family(arguments)`, for example `draw("normal", [x(0), x(1)])`.
+pub fn draw<const N: usize>(family: &str, arguments: [Ex; N]) -> DrawBuilder {
+    DrawBuilder(ast::Draw {
+        family: ident(family),
+        arguments: arguments.into_iter().map(|a| a.0).collect(),
+        truncation: None,
+        noncentered: false,
+        span: Span::default(),
+    })
+}
+
+impl DrawBuilder {
+    /// `... in [lower, upper]`: truncated and renormalised.
+    pub fn truncated(mut self, lower: impl Into<Ex>, upper: impl Into<Ex>) -> Self {
+        self.0.truncation = Some((lower.into().0, upper.into().0));
+        self
+    }
+
+    /// `... noncentered`
+    pub fn noncentered(mut self) -> Self {
+        self.0.noncentered = true;
+        self
+    }
+}
+
+/// Sizes, bounds and prior of a declaration under construction.
+#[derive(Debug, Clone, Default)]
+pub struct Declaration {
+    integer: bool,
+    dims: Vec<Expr>,
+    lower: Option<Bound>,
+    upper: Option<Bound>,
+    prior: Option<ast::Draw>,
+}
+
+/// Real data.
+pub fn real() -> Declaration {
+    Declaration::default()
+}
+
+/// Whole-number data.
+pub fn int() -> Declaration {
+    Declaration { integer: true, ..Declaration::default() }
+}
+
+/// A parameter.
+pub fn param() -> Declaration {
+    Declaration::default()
+}
+
+impl Declaration {
+    /// Sizes along each axis.
+    pub fn of<const N: usize>(mut self, dims: [Ex; N]) -> Self {
+        self.dims = dims.into_iter().map(|d| d.0).collect();
+        self
+    }
+
+    /// `> bound`
+    pub fn above(mut self, bound: impl Into<Ex>) -> Self {
+        self.lower = Some(Bound { value: bound.into().0, strict: true });
+        self
+    }
+
+    /// `< bound`
+    pub fn below(mut self, bound: impl Into<Ex>) -> Self {
+        self.upper = Some(Bound { value: bound.into().0, strict: true });
+        self
+    }
+
+    /// `in [lower, upper]`
+    pub fn within(mut self, lower: impl Into<Ex>, upper: impl Into<Ex>) -> Self {
+        self.lower = Some(Bound { value: lower.into().0, strict: false });
+        self.upper = Some(Bound { value: upper.into().0, strict: false });
+        self
+    }
+
+    /// `~ prior`; for parameters.
+    pub fn prior(mut self, prior: DrawBuilder) -> Self {
+        self.prior = Some(prior.0);
+        self
+    }
+
+    fn bounds(&self) -> Option<Bounds> {
+        let any = self.lower.is_some() || self.upper.is_some();
+        any.then(|| Bounds { lower: self.lower.clone(), upper: self.upper.clone(), span: Span::default() })
+    }
+}
+
+/// A model together with the canonical text its messages point into.
+#[derive(Debug, Clone)]
+pub struct BuiltModel {
+    pub model: Model,
+    pub source: Source,
+}
+
+/// Why a built model is wrong: the same diagnostics as for a text.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}", crate::base::render(text, diagnostics))]
+pub struct BuildError {
+    /// The canonical text that the diagnostics point into.
+    pub text: Source,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Collects the statements of a model, in order.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    name: String,
+    items: Vec<Item>,
+}
+
+impl Builder {
+    /// `model name`
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_string(), items: Vec::new() }
+    }
+
+    fn push(mut self, kind: ItemKind) -> Self {
+        self.items.push(Item { span: Span::default(), kind });
+        self
+    }
+
+    /// `data name : type`
+    pub fn data(self, name: &str, d: Declaration) -> Self {
+        let bounds = d.bounds();
+        self.push(ItemKind::Data { name: ident(name), integer: d.integer, dims: d.dims, bounds })
+    }
+
+    /// `param name`
+    pub fn param(self, name: &str, d: Declaration) -> Self {
+        let bounds = d.bounds();
+        self.push(ItemKind::Param { name: ident(name), dims: d.dims, bounds, prior: d.prior })
+    }
+
+    /// `let name = value`
+    pub fn define(self, name: &str, value: Ex) -> Self {
+        self.push(ItemKind::Let { name: ident(name), value: value.0 })
+    }
+
+    /// `report name = value`
+    pub fn report(self, name: &str, value: Ex) -> Self {
+        self.push(ItemKind::Report { name: ident(name), value: value.0 })
+    }
+
+    /// `observe value ~ draw`
+    pub fn observe(self, value: impl Into<Ex>, draw: DrawBuilder) -> Self {
+        self.push(ItemKind::Observe { value: value.into().0, draw: draw.0 })
+    }
+
+    /// `value ~ draw`
+    pub fn tilde(self, value: impl Into<Ex>, draw: DrawBuilder) -> Self {
+        self.push(ItemKind::Tilde { value: value.into().0, draw: draw.0 })
+    }
+
+    /// `minimize value`
+    pub fn minimize(self, value: Ex) -> Self {
+        self.push(ItemKind::Minimize { value: value.0 })
+    }
+
+    /// `recording name`, with `standardized` after it or not.
+    pub fn recording(self, name: &str, standardized: bool) -> Self {
+        self.push(ItemKind::Recording { name: ident(name), standardized })
+    }
+
+    /// `factors name = k`
+    pub fn factors(self, name: &str, k: i32) -> Self {
+        self.push(ItemKind::Factors { name: ident(name), value: Ex::from(k).0 })
+    }
+
+    /// `response modality = family()`
+    pub fn response(self, modality: &str, family: &str) -> Self {
+        self.push(ItemKind::Response { modality: ident(modality), family: ident(family), arguments: vec![] })
+    }
+
+    /// `latent name ~ matern32(length_scale = value)`
+    pub fn matern32(self, name: &str, length_scale: impl Into<Ex>) -> Self {
+        let argument = Argument {
+            name: Some(ident("length_scale")),
+            value: Some(length_scale.into().0),
+            prior: None,
+            bounds: None,
+            span: Span::default(),
+        };
+        self.push(ItemKind::LatentProcess { name: ident(name), family: ident("matern32"), arguments: vec![argument] })
+    }
+
+    /// `latent name on grid(step)`
+    pub fn grid(self, name: &str, step: impl Into<Ex>) -> Self {
+        self.push(ItemKind::LatentGrid { name: ident(name), step: step.into().0 })
+    }
+
+    /// `loading name ~ prior`, `offset name ~ prior` or `noise name ~ prior`
+    pub fn weight(self, role: WeightRole, name: &str, prior: Option<DrawBuilder>) -> Self {
+        self.push(ItemKind::Weight { role, name: ident(name), prior: prior.map(|p| p.0) })
+    }
+
+    /// The canonical text of the model.
+    pub fn text(&self) -> String {
+        format(&Ast { name: ident(&self.name), items: self.items.clone() })
+    }
+
+    /// Checks the model.
+    ///
+    /// # Errors
+    /// The same diagnostics as for a text; they point into [`Builder::text`].
+    pub fn build(self) -> Result<BuiltModel, BuildError> {
+        let source = Source::new(format!("{}.msrm", self.name), self.text());
+        match check_text(&source) {
+            Ok(model) => Ok(BuiltModel { model, source }),
+            Err(diagnostics) => Err(BuildError { text: source, diagnostics }),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The walk over a syntax tree that turns it into a checked model, or into all its errors.
+
+use super::declare::constant_support;
+use super::expression::{Entry, Role, Scope};
+use super::shared::Draft;
+use super::types::*;
+use crate::base::{Code, Diagnostic, Source, Span};
+use crate::lang::ast::{self, Ast, Ident, ItemKind, WeightRole};
+use crate::lang::{format_expression, parse};
+
+/// Parses and checks a model text.
+///
+/// # Errors
+/// All syntax errors, or else all errors of names, types, shapes, bounds and forms.
+pub fn check_text(source: &Source) -> Result<Model, Vec<Diagnostic>> {
+    check(&parse(source)?)
+}
+
+/// Checks a syntax tree. Everything that can be known without data is checked here.
+///
+/// # Errors
+/// All errors of names, types, shapes, bounds and forms.
+pub fn check(ast: &Ast) -> Result<Model, Vec<Diagnostic>> {
+    let mut checker = Checker::default();
+    for item in &ast.items {
+        checker.item(&item.kind, item.span);
+    }
+    checker.finish(ast)
+}
+
+#[derive(Default)]
+struct Checker {
+    scope: Scope,
+    shared: Draft,
+    data: Vec<Data>,
+    statements: Vec<Statement>,
+    minimized: bool,
+    /// Where the model writes `~`.
+    densities: Vec<Span>,
+    /// Loadings, offsets and noise variances without a prior.
+    bare_weights: Vec<Ident>,
+}
+
+impl Checker {
+    fn item(&mut self, kind: &ItemKind, span: Span) {
+        if self.minimized {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, span, "nothing may follow `minimize`")
+                    .help("move `minimize` to the end of the file"),
+            );
+        }
+        match kind {
+            ItemKind::Data { name, integer, dims, bounds } => {
+                let data = self.scope.data(name, *integer, dims, bounds.as_ref());
+                self.data.extend(data);
+            }
+            ItemKind::Param { name, dims, bounds, prior } => {
+                self.densities.extend(prior.as_ref().map(|p| p.span));
+                if let Some((param, draw)) = self.scope.param(name, dims, bounds.as_ref(), prior.as_ref()) {
+                    let value = self.named(name, &param.shape);
+                    self.statements.push(Statement::Param(param));
+                    if let Some(draw) = draw {
+                        self.density(&name.name, value, draw);
+                    }
+                }
+            }
+            ItemKind::Let { name, value } => {
+                let typed = self.scope.expr(value);
+                let entry = match &typed {
+                    Some(t) => Entry::Value {
+                        shape: t.shape.clone(),
+                        integer: t.integer,
+                        data_only: t.data_only,
+                        role: Role::Let,
+                    },
+                    None => Entry::Value { shape: vec![], integer: false, data_only: false, role: Role::Let },
+                };
+                self.scope.declare(name, entry);
+                if let Some(value) = typed {
+                    self.statements.push(Statement::Let { name: name.name.clone(), value });
+                }
+            }
+            ItemKind::Report { name, value } => {
+                let typed = self.scope.expr(value);
+                let entry = Entry::Value {
+                    shape: typed.as_ref().map(|t| t.shape.clone()).unwrap_or_default(),
+                    integer: false,
+                    data_only: false,
+                    role: Role::Let,
+                };
+                self.scope.declare(name, entry);
+                if let Some(value) = typed {
+                    self.statements.push(Statement::Report { name: name.name.clone(), value });
+                }
+            }
+            ItemKind::Observe { value, draw } => {
+                self.densities.push(draw.span);
+                self.reject_noncentered(draw);
+                if self.shared.observe(&mut self.scope, value, draw) {
+                    self.statements.push(Statement::SharedObserve);
+                } else {
+                    self.tilde(value, draw, true);
+                }
+            }
+            ItemKind::Tilde { value, draw } => {
+                self.densities.push(draw.span);
+                self.reject_noncentered(draw);
+                self.tilde(value, draw, false);
+            }
+            ItemKind::Minimize { value } => self.minimize(value),
+            ItemKind::Recording { name, standardized } => self.shared.recording(&mut self.scope, name, *standardized),
+            ItemKind::Factors { name, value } => self.shared.factors(&mut self.scope, name, value),
+            ItemKind::Response { modality, family, arguments } => {
+                self.shared.response(&mut self.scope, modality, family, arguments);
+            }
+            ItemKind::LatentProcess { name, family, arguments } => {
+                self.shared.process(&mut self.scope, name, family, arguments);
+            }
+            ItemKind::LatentGrid { name, step } => self.shared.grid(&mut self.scope, name, step),
+            ItemKind::Weight { role, name, prior } => self.weight(*role, name, prior.as_ref()),
+        }
+    }
+
+    fn named(&self, name: &Ident, shape: &[Dim]) -> Typed {
+        Typed {
+            kind: TypedKind::Name(name.name.clone()),
+            shape: shape.to_vec(),
+            integer: false,
+            data_only: false,
+            span: name.span,
+        }
+    }
+
+    fn density(&mut self, what: &str, value: Typed, draw: Draw) {
+        let label = format!("{what} ~ {}", draw.family);
+        self.statements.push(Statement::Density { label, value, draw });
+    }
+
+    fn reject_noncentered(&mut self, draw: &ast::Draw) {
+        if draw.noncentered {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, draw.span, "`noncentered` belongs to the declaration of a parameter")
+                    .help("for example `param theta[J] ~ normal(mu, tau) noncentered`"),
+            );
+        }
+    }
+
+    /// `value ~ draw`, written with `observe` or without.
+    fn tilde(&mut self, value: &ast::Expr, draw: &ast::Draw, observe: bool) {
+        let typed = self.scope.expr(value);
+        let name = format_expression(value);
+        let shape = typed.as_ref().map(|t| t.shape.as_slice());
+        let integer = typed.as_ref().is_some_and(|t| t.integer);
+        let checked = self.scope.draw(draw, &name, shape, integer);
+        let (Some(typed), Some((draw, distribution))) = (typed, checked) else { return };
+        if observe && !typed.data_only {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, typed.span, format!("`{name}` is not data"))
+                    .expected("data, or an expression of data")
+                    .help(format!("a parameter's prior is written without `observe`: `{name} ~ ...`")),
+            );
+            return;
+        }
+        if !observe && typed.data_only {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, typed.span, format!("`{name}` is data"))
+                    .help(format!("write `observe {name} ~ ...`")),
+            );
+            return;
+        }
+        if distribution.support.is_integer() && !typed.data_only {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Type, draw.span, format!("`{name}` would be discrete"))
+                    .expected("a continuous distribution")
+                    .found(format!("`{}`", distribution.name)),
+            );
+            return;
+        }
+        self.check_support(&typed, &draw, distribution);
+        self.density(&name, typed, draw);
+    }
+
+    /// A parameter declared without bounds must not get a density that is zero on half the line.
+    fn check_support(&mut self, value: &Typed, draw: &Draw, distribution: &crate::math::dist::Distribution) {
+        let TypedKind::Name(name) = &value.kind else { return };
+        let param = self.statements.iter().find_map(|s| match s {
+            Statement::Param(p) if p.name == *name => Some(p),
+            _ => None,
+        });
+        let Some(param) = param else { return };
+        let (lo, hi) = match &draw.truncation {
+            Some((a, b)) => (super::declare::literal(a), super::declare::literal(b)),
+            None => constant_support(distribution),
+        };
+        let literal = |t: &Option<Typed>| t.as_ref().map_or(Some(f64::NAN), super::declare::literal);
+        let inside = |bound: Option<f64>, declared: &Option<Typed>, is_lower: bool| match (bound, literal(declared)) {
+            (Some(b), Some(d)) if b.is_finite() => if is_lower { d >= b } else { d <= b },
+            _ => true,
+        };
+        if !inside(lo, &param.lower, true) || !inside(hi, &param.upper, false) {
+            let wanted = match (lo.filter(|v| v.is_finite()), hi.filter(|v| v.is_finite())) {
+                (Some(a), Some(b)) => format!("`param {name} in [{a}, {b}]`"),
+                (Some(a), None) => format!("`param {name} > {a}`"),
+                (_, Some(b)) => format!("`param {name} < {b}`"),
+                _ => return,
+            };
+            self.scope.errors.push(
+                Diagnostic::error(Code::Bounds, draw.span, format!("`{name}` is allowed where `{}` has no density", draw.family))
+                    .expected(format!("{wanted} where it is declared"))
+                    .help("or write the distribution into the declaration: the parameter takes its support"),
+            );
+        }
+    }
+
+    fn weight(&mut self, role: WeightRole, name: &Ident, prior: Option<&ast::Draw>) {
+        // Weights have one value per stream; arguments of their priors are scalars.
+        let checked = prior.map(|p| {
+            self.reject_noncentered(p);
+            self.densities.push(p.span);
+            (self.scope.draw(p, &name.name, Some(&[]), false), p.span)
+        });
+        self.shared.weight(&mut self.scope, role, name);
+        if prior.is_none() {
+            self.bare_weights.push(name.clone());
+        }
+        if let Some((Some((draw, distribution)), span)) = checked {
+            let (lo, _) = constant_support(distribution);
+            let lower = draw.truncation.as_ref().and_then(|t| super::declare::literal(&t.0)).or(lo);
+            if distribution.support.is_integer() || (role == WeightRole::Noise && lower.is_none_or(|l| l < 0.0)) {
+                self.scope.errors.push(
+                    Diagnostic::error(Code::Bounds, span, format!("the prior of {} `{}` does not fit", role.keyword(), name.name))
+                        .expected(if role == WeightRole::Noise {
+                            "a continuous distribution of positive numbers: noise is a variance"
+                        } else {
+                            "a continuous distribution"
+                        })
+                        .help("for example `noise v ~ lognormal(-2, 0.7)`"),
+                );
+                return;
+            }
+            self.statements.push(Statement::WeightPrior { role, name: name.name.clone(), draw });
+        }
+    }
+
+    fn minimize(&mut self, value: &ast::Expr) {
+        self.minimized = true;
+        let typed = if self.shared.recording.is_some() {
+            self.shared.objective(&mut self.scope, value)
+        } else {
+            self.scope.expr(value)
+        };
+        let Some(value) = typed else { return };
+        if !value.shape.is_empty() || value.data_only {
+            let found = if value.data_only { "a value of the data alone".into() } else { describe_shape(&value.shape) };
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, value.span, "`minimize` needs one number that depends on parameters")
+                    .found(found)
+                    .help("reduce it with `sum(...)`"),
+            );
+            return;
+        }
+        self.statements.push(Statement::Minimize { value });
+    }
+
+    fn finish(mut self, ast: &Ast) -> Result<Model, Vec<Diagnostic>> {
+        let place = ast.name.span;
+        let objective = self.minimized;
+        if let (true, Some(&density)) = (objective, self.densities.first()) {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, density, "a model is either a density or an objective, not both")
+                    .help("drop every `~`, or drop `minimize`"),
+            );
+        }
+        if !objective {
+            for weight in &self.bare_weights {
+                let text = format!("`{}` has no prior", weight.name);
+                let help = format!("for example `{} ~ normal(0, 1)` after its name", weight.name);
+                self.scope.errors.push(Diagnostic::error(Code::SharedResponse, weight.span, text).help(help));
+            }
+        }
+        let has_parameters = self.statements.iter().any(|s| matches!(s, Statement::Param(_))) || self.shared.loading.is_some();
+        if self.scope.errors.is_empty() && !objective && self.densities.is_empty() {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, place, "this model has no density")
+                    .help("give parameters priors with `~` and observe data with `observe y ~ ...`, or end with `minimize`"),
+            );
+        } else if self.scope.errors.is_empty() && !has_parameters {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, place, "this model has no parameters")
+                    .help("declare one, for example `param mu ~ normal(0, 1)`"),
+            );
+        }
+        let shared = self.shared.finish(&mut self.scope, objective, place);
+        let (data, statements) = (self.data, self.statements);
+        if self.scope.errors.is_empty() {
+            return Ok(Model { name: ast.name.name.clone(), data, statements, shared });
+        }
+        let mut errors = self.scope.errors;
+        errors.sort_by_key(|e| e.span.start);
+        Err(errors)
+    }
+}

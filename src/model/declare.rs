@@ -1,0 +1,357 @@
+//! Checks of declarations and of what stands right of `~`: arguments, supports, truncation.
+
+use super::expression::{Entry, Role, Scope, count};
+use super::types::*;
+use crate::base::{Code, Diagnostic, Span, suggest};
+use crate::lang::ast::{self, Bounds, Expr, Ident};
+use crate::lang::format_expression;
+use crate::math::dist::{self, DISTRIBUTIONS, Distribution, Domain, Support};
+
+/// What other programs call a distribution of the table.
+const ELSEWHERE: [(&str, &str); 12] = [
+    ("gaussian", "normal"),
+    ("halfnormal", "half_normal"),
+    ("halfcauchy", "half_cauchy"),
+    ("studentt", "student_t"),
+    ("inverse_gamma", "inv_gamma"),
+    ("log_normal", "lognormal"),
+    ("bernoulli", "bernoulli_logit"),
+    ("binomial", "binomial_logit"),
+    ("poisson", "poisson_log"),
+    ("std_normal", "normal"),
+    ("t", "student_t"),
+    ("flat", "uniform"),
+];
+
+impl Scope {
+    /// `data y : real[J] > 0`
+    pub fn data(&mut self, name: &Ident, integer: bool, dims: &[Expr], bounds: Option<&Bounds>) -> Option<Data> {
+        let shape = self.shape(dims);
+        let mut side = |bound: Option<&ast::Bound>| -> Option<Option<Limit>> {
+            let Some(bound) = bound else { return Some(None) };
+            let value = self.known_scalar(&bound.value, "a bound of data")?;
+            Some(Some(Limit { value, strict: bound.strict }))
+        };
+        let lower = side(bounds.and_then(|b| b.lower.as_ref()));
+        let upper = side(bounds.and_then(|b| b.upper.as_ref()));
+        let entry = Entry::Value { shape: shape.clone().unwrap_or_default(), integer, data_only: true, role: Role::Data };
+        self.declare(name, entry);
+        let (lower, upper) = (lower?, upper?);
+        self.ordered(lower.as_ref().map(|l| &l.value), upper.as_ref().map(|l| &l.value));
+        Some(Data { name: name.name.clone(), integer, shape: shape?, lower, upper, span: name.span })
+    }
+
+    fn shape(&mut self, dims: &[Expr]) -> Option<Shape> {
+        if dims.len() > 2 {
+            return self.error(
+                Diagnostic::error(Code::Shape, dims[2].span, "arrays have one or two axes")
+                    .found(count(dims.len(), "axis").replace("axiss", "axes")),
+            );
+        }
+        let dims: Vec<Option<Dim>> = dims.iter().map(|d| self.dim(d)).collect();
+        dims.into_iter().collect()
+    }
+
+    /// A scalar known from the data.
+    fn known_scalar(&mut self, expr: &Expr, what: &str) -> Option<Typed> {
+        let typed = self.expr(expr)?;
+        if !typed.data_only {
+            return self.error(
+                Diagnostic::error(Code::Bounds, expr.span, format!("{what} must be known from the data"))
+                    .found(format!("`{}`, which depends on a parameter", format_expression(expr))),
+            );
+        }
+        if !typed.shape.is_empty() {
+            let found = describe_shape(&typed.shape);
+            return self.error(Diagnostic::error(Code::Shape, expr.span, format!("{what} is one number")).found(found));
+        }
+        Some(typed)
+    }
+
+    /// Reports bounds in the wrong order, where both are plain numbers.
+    fn ordered(&mut self, lower: Option<&Typed>, upper: Option<&Typed>) {
+        if let (Some(lo), Some(hi)) = (lower, upper)
+            && let (Some(a), Some(b)) = (literal(lo), literal(hi))
+            && a >= b
+        {
+            self.errors.push(
+                Diagnostic::error(Code::Bounds, lo.span.to(hi.span), "the lower bound is not below the upper bound")
+                    .found(format!("[{a}, {b}]")),
+            );
+        }
+    }
+
+    /// `param theta[J] > 0 ~ normal(mu, tau) noncentered`: the parameter and the term its prior adds.
+    pub fn param(
+        &mut self,
+        name: &Ident,
+        dims: &[Expr],
+        bounds: Option<&Bounds>,
+        prior: Option<&ast::Draw>,
+    ) -> Option<(Param, Option<Draw>)> {
+        let shape = self.shape(dims);
+        let lower = bounds.and_then(|b| b.lower.as_ref()).map(|b| self.known_scalar(&b.value, "a bound"));
+        let upper = bounds.and_then(|b| b.upper.as_ref()).map(|b| self.known_scalar(&b.value, "a bound"));
+        let draw = prior.map(|p| self.draw(p, &name.name, shape.as_deref(), false));
+        // The parameter is declared after its own prior is typed: `param x ~ normal(x, 1)` is an error.
+        let entry =
+            Entry::Value { shape: shape.clone().unwrap_or_default(), integer: false, data_only: false, role: Role::Param };
+        self.declare(name, entry);
+        let (mut lower, mut upper) = (lower.map_or(Some(None), |l| l.map(Some))?, upper.map_or(Some(None), |u| u.map(Some))?);
+        self.ordered(lower.as_ref(), upper.as_ref());
+        let shape = shape?;
+        let (draw, distribution) = match draw {
+            None => (None, None),
+            Some(d) => {
+                let (draw, distribution) = d?;
+                (Some(draw), Some(distribution))
+            }
+        };
+        let mut noncentered = None;
+        let mut term = draw;
+        if let (Some(p), Some(draw), Some(distribution)) = (prior, &term, distribution) {
+            if distribution.support.is_integer() {
+                return self.discrete_parameter(name, distribution);
+            }
+            if p.noncentered {
+                if !distribution.location_scale || bounds.is_some() || p.truncation.is_some() {
+                    let able: Vec<&str> = DISTRIBUTIONS.iter().filter(|d| d.location_scale).map(|d| d.name).collect();
+                    return self.error(
+                        Diagnostic::error(Code::Arguments, p.span, "this prior cannot be written `noncentered`")
+                            .expected(format!("one of {} without bounds or truncation", able.join(", ")))
+                            .help("drop `noncentered`"),
+                    );
+                }
+                noncentered = term.take();
+            } else {
+                let (support_lower, support_upper) = self.support_bounds(distribution, draw)?;
+                lower = self.tightest(lower, support_lower, true, &name.name, distribution);
+                upper = self.tightest(upper, support_upper, false, &name.name, distribution);
+            }
+        }
+        Some((Param { name: name.name.clone(), shape, lower, upper, noncentered, span: name.span }, term))
+    }
+
+    fn discrete_parameter<T>(&mut self, name: &Ident, distribution: &Distribution) -> Option<T> {
+        self.error(
+            Diagnostic::error(Code::Type, name.span, format!("parameter `{}` would be discrete", name.name))
+                .expected("a continuous distribution")
+                .found(format!("`{}`", distribution.name))
+                .help("parameters are real numbers; sum the discrete values out by hand, for example with `log_sum_exp`"),
+        )
+    }
+
+    /// Bounds that the distribution (and its truncation) puts on a parameter.
+    fn support_bounds(&mut self, distribution: &Distribution, draw: &Draw) -> Option<(Option<Typed>, Option<Typed>)> {
+        if let Some((lo, hi)) = &draw.truncation {
+            let finite = |t: &Typed| if literal(t).is_some_and(f64::is_infinite) { None } else { Some(t.clone()) };
+            let (support_lo, support_hi) = constant_support(distribution);
+            let lower = finite(lo).or(support_lo.map(|v| Typed::number(v, draw.span)));
+            let upper = finite(hi).or(support_hi.map(|v| Typed::number(v, draw.span)));
+            return Some((lower, upper));
+        }
+        if distribution.support == Support::BetweenArguments {
+            let ends = &draw.arguments[..2];
+            if ends.iter().any(|a| !a.data_only || !a.shape.is_empty()) {
+                return self.error(
+                    Diagnostic::error(Code::Bounds, draw.span, "the ends of a `uniform` prior must be numbers known from the data")
+                        .help("scale a parameter on [0, 1] instead, for example `let x = lo + (hi - lo) * u`"),
+                );
+            }
+            return Some((Some(ends[0].clone()), Some(ends[1].clone())));
+        }
+        let (lo, hi) = constant_support(distribution);
+        Some((lo.map(|v| Typed::number(v, draw.span)), hi.map(|v| Typed::number(v, draw.span))))
+    }
+
+    /// The tighter of a declared bound and the distribution's; a declared bound outside the support is an error.
+    fn tightest(
+        &mut self,
+        declared: Option<Typed>,
+        support: Option<Typed>,
+        is_lower: bool,
+        name: &str,
+        distribution: &Distribution,
+    ) -> Option<Typed> {
+        let (Some(d), Some(s)) = (&declared, &support) else { return declared.or(support) };
+        match (literal(d), literal(s)) {
+            (Some(a), Some(b)) if (is_lower && a < b) || (!is_lower && a > b) => self.error(
+                Diagnostic::error(Code::Bounds, d.span, format!("`{name}` is allowed where `{}` has no density", distribution.name))
+                    .expected(format!("a bound {} {b}", if is_lower { "not below" } else { "not above" }))
+                    .found(format!("{a}"))
+                    .help("drop the bound; a parameter takes the support of its prior"),
+            ),
+            (Some(_), Some(_)) => declared,
+            // Bounds from the data: the binder takes the tighter one by value.
+            _ => {
+                let reduction = if is_lower { Reduction::Maximum } else { Reduction::Minimum };
+                Some(pick(reduction, d.clone(), s.clone()))
+            }
+        }
+    }
+
+    /// Types `family(arguments) in [lo, hi]` for a value called `name` of shape `shape`.
+    pub fn draw(
+        &mut self,
+        draw: &ast::Draw,
+        name: &str,
+        shape: Option<&[Dim]>,
+        integer: bool,
+    ) -> Option<(Draw, &'static Distribution)> {
+        let Some(distribution) = dist::find(&draw.family.name) else {
+            for argument in &draw.arguments {
+                self.expr(argument);
+            }
+            return self.unknown_distribution(&draw.family);
+        };
+        let typed: Vec<Option<Typed>> = draw.arguments.iter().map(|a| self.expr(a)).collect();
+        let names: Vec<&str> = distribution.arguments.iter().map(|a| a.name).collect();
+        if typed.len() != names.len() {
+            return self.error(
+                Diagnostic::error(
+                    Code::Arguments,
+                    draw.span,
+                    format!("`{}` takes {}", distribution.name, count(names.len(), "argument")),
+                )
+                .expected(format!("`{}({})`", distribution.name, names.join(", ")))
+                .found(count(typed.len(), "argument"))
+                .help(distribution.doc),
+            );
+        }
+        let arguments = typed.into_iter().collect::<Option<Vec<_>>>()?;
+        let shape = shape?;
+        let mut ok = true;
+        for (argument, spec) in arguments.iter().zip(distribution.arguments) {
+            ok &= self.argument(argument, spec.name, spec.domain, distribution, name, shape);
+        }
+        if distribution.support.is_integer() && !integer && !name.is_empty() {
+            // Parameters get their own message from the caller.
+            if let Some((Entry::Value { role: Role::Data, .. }, _)) = self.entries.get(name) {
+                ok = false;
+                self.errors.push(
+                    Diagnostic::error(Code::Type, draw.family.span, format!("`{}` needs whole numbers", distribution.name))
+                        .found(format!("`{name}`, declared `real`"))
+                        .help(format!("declare it like `data {name} : int[N]`")),
+                );
+            }
+        }
+        let truncation = match &draw.truncation {
+            None => None,
+            Some((lo, hi)) => {
+                let (a, b) = (self.known_scalar(lo, "truncation"), self.known_scalar(hi, "truncation"));
+                let (a, b) = (a?, b?);
+                self.ordered(Some(&a), Some(&b));
+                self.truncatable(distribution, &arguments, draw.span)?;
+                Some((a, b))
+            }
+        };
+        if !ok {
+            return None;
+        }
+        Some((Draw { family: distribution.name.to_string(), arguments, truncation, span: draw.span }, distribution))
+    }
+
+    fn unknown_distribution<T>(&mut self, family: &Ident) -> Option<T> {
+        let name = family.name.to_lowercase();
+        let known = ELSEWHERE.iter().find(|e| e.0 == name).map(|e| e.1);
+        let help = match known.or_else(|| suggest(&name, DISTRIBUTIONS.iter().map(|d| d.name))) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are: {}", DISTRIBUTIONS.iter().map(|d| d.name).collect::<Vec<_>>().join(", ")),
+        };
+        self.error(
+            Diagnostic::error(Code::UnknownFunction, family.span, format!("there is no distribution `{}`", family.name))
+                .help(help),
+        )
+    }
+
+    fn argument(
+        &mut self,
+        argument: &Typed,
+        what: &str,
+        domain: Domain,
+        distribution: &Distribution,
+        name: &str,
+        shape: &[Dim],
+    ) -> bool {
+        let whole = domain == Domain::NonNegativeInteger;
+        if !argument.shape.is_empty() && argument.shape != shape {
+            self.errors.push(
+                Diagnostic::error(Code::Shape, argument.span, format!("`{what}` of `{}` has the wrong shape", distribution.name))
+                    .expected(if shape.is_empty() {
+                        format!("a scalar, as `{name}` is")
+                    } else {
+                        format!("a scalar or {}, the shape of `{name}`", describe_shape(shape))
+                    })
+                    .found(describe_shape(&argument.shape)),
+            );
+            return false;
+        }
+        if whole && !(argument.integer && argument.data_only) {
+            self.errors.push(
+                Diagnostic::error(Code::Type, argument.span, format!("`{what}` of `{}` is a whole number of the data", distribution.name))
+                    .help("declare it with `int`"),
+            );
+            return false;
+        }
+        if let Some(value) = literal(argument) {
+            if !domain.contains(value) {
+                self.errors.push(
+                    Diagnostic::error(Code::Bounds, argument.span, format!("`{what}` of `{}` cannot be {value}", distribution.name))
+                        .expected(domain.describe()),
+                );
+                return false;
+            }
+        }
+        true
+    }
+
+    fn truncatable(&mut self, distribution: &Distribution, arguments: &[Typed], span: Span) -> Option<()> {
+        if distribution.support.is_integer() {
+            let able: Vec<&str> = DISTRIBUTIONS.iter().filter(|d| !d.support.is_integer()).map(|d| d.name).collect();
+            return self.error(
+                Diagnostic::error(Code::Bounds, span, format!("`{}` cannot be truncated", distribution.name))
+                    .expected(format!("one of {}", able.join(", "))),
+            );
+        }
+        for (argument, spec) in arguments.iter().zip(distribution.arguments) {
+            if !spec.mass_gradient && !argument.data_only {
+                return self.error(
+                    Diagnostic::error(
+                        Code::Bounds,
+                        argument.span,
+                        format!("a truncated `{}` needs its `{}` known from the data", distribution.name, spec.name),
+                    )
+                    .help("fix this argument, or drop the truncation"),
+                );
+            }
+        }
+        Some(())
+    }
+}
+
+/// The value of a plain number, also of `inf` and `-inf`.
+pub(super) fn literal(typed: &Typed) -> Option<f64> {
+    match &typed.kind {
+        TypedKind::Number(n) => Some(*n),
+        TypedKind::Unary(crate::math::op::Unary::Neg, inner) => literal(inner).map(|v| -v),
+        _ => None,
+    }
+}
+
+/// Finite ends of the support, where they do not depend on arguments.
+pub(super) fn constant_support(distribution: &Distribution) -> (Option<f64>, Option<f64>) {
+    if distribution.support == Support::BetweenArguments {
+        return (None, None);
+    }
+    let placeholder = vec![1.0; distribution.arguments.len()];
+    let (lo, hi) = distribution.support.bounds(&placeholder);
+    (Some(lo).filter(|v| v.is_finite()), Some(hi).filter(|v| v.is_finite()))
+}
+
+/// The larger or smaller of two scalars.
+fn pick(reduction: Reduction, a: Typed, b: Typed) -> Typed {
+    let span = a.span;
+    let both = TypedKind::Pair(Box::new(a), Box::new(b));
+    let pair = Typed { kind: both, shape: vec![Dim::Size(2)], integer: false, data_only: true, span };
+    Typed { kind: TypedKind::Reduce(reduction, Box::new(pair)), shape: vec![], integer: false, data_only: true, span }
+}

@@ -1,0 +1,12 @@
+//! Checks an AST (or what the Rust builder made) into a typed model: names, dims, supports, priors, responses.
+
+pub mod builder;
+mod check;
+mod declare;
+mod expression;
+pub mod functions;
+mod shared;
+mod types;
+
+pub use check::{check, check_text};
+pub use types::*;

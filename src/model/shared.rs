@@ -1,0 +1,397 @@
+//! Checks of the shared-response statements: which belong together, and the forms they may take.
+
+use super::expression::{Entry, Scope};
+use super::types::*;
+use crate::base::{Code, Diagnostic, Span, suggest};
+use crate::lang::ast::{self, Argument, Expr, ExprKind, Ident, Operator, WeightRole};
+use crate::lang::format_expression;
+use crate::math::op::Binary;
+use crate::response::{FAMILIES, Response};
+
+/// What has been declared of the shared-response part so far.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub recording: Option<(Ident, bool)>,
+    pub factors: Option<(Ident, usize)>,
+    pub responses: Vec<(Ident, Response)>,
+    pub latent: Option<(Ident, Latent)>,
+    pub loading: Option<Ident>,
+    pub offset: Option<Ident>,
+    pub noise: Option<Ident>,
+    pub objective: Vec<(SharedTerm, Typed)>,
+    pub observed: bool,
+}
+
+const OBSERVE_FORM: &str = "observe x ~ normal(b + response(z) * w, sqrt(v))";
+
+impl Draft {
+    pub fn recording(&mut self, scope: &mut Scope, name: &Ident, standardized: bool) {
+        if let Some((old, _)) = &self.recording {
+            let text = format!("this model already reads the recording `{}`", old.name);
+            scope.errors.push(
+                Diagnostic::error(Code::SharedResponse, name.span, text).help("a model reads one recording; drop this line"),
+            );
+            return;
+        }
+        scope.declare(name, Entry::Recording);
+        self.recording = Some((name.clone(), standardized));
+    }
+
+    pub fn factors(&mut self, scope: &mut Scope, name: &Ident, value: &Expr) {
+        match value.kind {
+            ExprKind::Number { value: k, integer: true } if k >= 1.0 => {
+                scope.declare(name, Entry::Factors(k as usize));
+                self.factors = Some((name.clone(), k as usize));
+            }
+            _ => scope.errors.push(
+                Diagnostic::error(Code::Type, value.span, "the number of factors is a whole number, at least 1")
+                    .found(format!("`{}`", format_expression(value)))
+                    .help("for example `factors K = 3`"),
+            ),
+        }
+    }
+
+    pub fn response(&mut self, scope: &mut Scope, modality: &Ident, family: &Ident, arguments: &[Argument]) {
+        if self.responses.iter().any(|(m, _)| m.name == modality.name) {
+            let text = format!("modality `{}` already has a response", modality.name);
+            scope.errors.push(Diagnostic::error(Code::NameTaken, modality.span, text).help("drop one of the two lines"));
+            return;
+        }
+        let Some(entry) = crate::response::find(&family.name) else {
+            let names: Vec<&str> = FAMILIES.iter().map(|f| f.name).collect();
+            let help = suggest(&family.name, names.iter().copied())
+                .map_or(format!("this version has: {}", names.join(", ")), |near| format!("did you mean `{near}`?"));
+            let text = format!("there is no response `{}`", family.name);
+            scope.errors.push(Diagnostic::error(Code::UnknownFunction, family.span, text).help(help));
+            return;
+        };
+        if let Some(first) = arguments.first() {
+            let text = format!("`{}` has no parameters", entry.name);
+            scope.errors.push(
+                Diagnostic::error(Code::Arguments, first.span, text).help(format!("write `{}()`", entry.name)),
+            );
+        }
+        self.responses.push((modality.clone(), entry.default));
+    }
+
+    fn set_latent(&mut self, scope: &mut Scope, name: &Ident, latent: Latent) {
+        if let Some((old, _)) = &self.latent {
+            let text = format!("this model already has the latent `{}`", old.name);
+            scope.errors.push(Diagnostic::error(Code::SharedResponse, name.span, text).help("a model has one latent"));
+            return;
+        }
+        scope.declare(name, Entry::Latent);
+        self.latent = Some((name.clone(), latent));
+    }
+
+    pub fn process(&mut self, scope: &mut Scope, name: &Ident, family: &Ident, arguments: &[Argument]) {
+        if family.name != "matern32" {
+            let text = format!("there is no latent process `{}`", family.name);
+            scope.errors.push(
+                Diagnostic::error(Code::UnknownFunction, family.span, text)
+                    .expected("`matern32(length_scale = ...)`")
+                    .help("for free values on a grid write `latent z on grid(STEP)`"),
+            );
+            return;
+        }
+        let value = match arguments {
+            [Argument { name, value: Some(value), .. }] if name.as_ref().is_none_or(|n| n.name == "length_scale") => value,
+            _ => {
+                scope.errors.push(
+                    Diagnostic::error(Code::Arguments, family.span, "`matern32` takes one argument, `length_scale`")
+                        .expected("`matern32(length_scale = ...)` in seconds")
+                        .help("for example `latent z ~ matern32(length_scale = 3)`, or a parameter in place of 3"),
+                );
+                return;
+            }
+        };
+        let Some(length_scale) = scope.expr(value) else { return };
+        if !length_scale.shape.is_empty() {
+            let found = describe_shape(&length_scale.shape);
+            scope.errors.push(
+                Diagnostic::error(Code::Shape, value.span, "the length scale is one number for all factors").found(found),
+            );
+            return;
+        }
+        if let TypedKind::Number(n) = length_scale.kind
+            && (n <= 0.0 || !n.is_finite())
+        {
+            scope.errors.push(Diagnostic::error(Code::Bounds, value.span, "the length scale must be positive"));
+        }
+        self.set_latent(scope, name, Latent::Process { name: name.name.clone(), length_scale });
+    }
+
+    pub fn grid(&mut self, scope: &mut Scope, name: &Ident, step: &Expr) {
+        let Some(typed) = scope.expr(step) else { return };
+        let bad_number = matches!(typed.kind, TypedKind::Number(n) if n <= 0.0 || !n.is_finite());
+        if !typed.shape.is_empty() || !typed.data_only || bad_number {
+            scope.errors.push(
+                Diagnostic::error(Code::Type, step.span, "the step of the grid is one positive number of seconds")
+                    .found(format!("`{}`", format_expression(step)))
+                    .help("for example `latent z on grid(0.9)`"),
+            );
+            return;
+        }
+        self.set_latent(scope, name, Latent::Grid { name: name.name.clone(), step: typed });
+    }
+
+    pub fn weight(&mut self, scope: &mut Scope, role: WeightRole, name: &Ident) {
+        let slot = match role {
+            WeightRole::Loading => &mut self.loading,
+            WeightRole::Offset => &mut self.offset,
+            WeightRole::Noise => &mut self.noise,
+        };
+        if let Some(old) = slot {
+            let text = format!("this model already has the {} `{}`", role.keyword(), old.name);
+            scope.errors.push(Diagnostic::error(Code::SharedResponse, name.span, text).help("drop one of the two"));
+            return;
+        }
+        *slot = Some(name.clone());
+        scope.declare(name, Entry::Weight(role));
+    }
+
+    /// `observe x ~ normal(b + response(z) * w, sqrt(v))`; `true` when the line observes the recording.
+    pub fn observe(&mut self, scope: &mut Scope, value: &Expr, draw: &ast::Draw) -> bool {
+        if !matches!((&value.kind, &self.recording), (ExprKind::Name(n), Some((r, _))) if *n == r.name) {
+            return false;
+        }
+        let wrong = |span: Span, text: &str| {
+            Diagnostic::error(Code::SharedResponse, span, text)
+                .expected(format!("`{OBSERVE_FORM}`, with or without the offset `b`"))
+        };
+        if draw.family.name != "normal" || draw.arguments.len() != 2 || draw.truncation.is_some() {
+            scope.errors.push(wrong(draw.span, "a recording is observed with a normal distribution"));
+            return true;
+        }
+        let mut product = false;
+        let mut offset = false;
+        let mut terms = vec![&draw.arguments[0]];
+        while let Some(term) = terms.pop() {
+            match &term.kind {
+                ExprKind::Binary(Operator::Add, l, r) => {
+                    terms.push(r);
+                    terms.push(l);
+                }
+                ExprKind::Name(n) if !offset && self.offset.as_ref().is_some_and(|b| b.name == *n) => offset = true,
+                _ if !product && self.is_product(term) => product = true,
+                _ => {
+                    let found = format!("`{}`", format_expression(term));
+                    scope.errors.push(wrong(term.span, "this term cannot stand in the mean of a recording").found(found));
+                    return true;
+                }
+            }
+        }
+        if !product {
+            scope.errors.push(wrong(draw.arguments[0].span, "the mean lacks `response(z) * w`"));
+        }
+        if let (Some(b), false) = (&self.offset, offset) {
+            let text = format!("the offset `{}` is declared but not part of the mean", b.name);
+            scope.errors.push(wrong(draw.arguments[0].span, &text));
+        }
+        let sd = &draw.arguments[1];
+        let noise_ok = matches!(&sd.kind, ExprKind::Call(f, args) if f.name == "sqrt" && args.len() == 1
+            && matches!((&args[0].kind, &self.noise), (ExprKind::Name(n), Some(v)) if *n == v.name));
+        if !noise_ok {
+            let help = match &self.noise {
+                Some(v) => format!("noise is a variance: write `sqrt({})`", v.name),
+                None => "declare it above, for example `noise v ~ lognormal(-2, 0.7)`, and write `sqrt(v)`".into(),
+            };
+            let found = format!("`{}`", format_expression(sd));
+            scope
+                .errors
+                .push(wrong(sd.span, "the standard deviation is the root of a noise variance").found(found).help(help));
+        }
+        self.observed = true;
+        true
+    }
+
+    /// `response(z) * w` in either order.
+    fn is_product(&self, expr: &Expr) -> bool {
+        let ExprKind::Binary(Operator::Mul, l, r) = &expr.kind else { return false };
+        let is_loading = |e: &Expr| {
+            matches!((&e.kind, &self.loading), (ExprKind::Name(n), Some(w)) if *n == w.name)
+        };
+        let is_response = |e: &Expr| {
+            matches!(&e.kind, ExprKind::Call(f, args) if f.name == "response" && args.len() == 1 && self.is_latent(&args[0]))
+        };
+        is_response(l) && is_loading(r) || is_loading(l) && is_response(r)
+    }
+
+    fn is_latent(&self, expr: &Expr) -> bool {
+        matches!((&expr.kind, &self.latent), (ExprKind::Name(n), Some((z, _))) if *n == z.name)
+    }
+
+    /// The objective of a gridded model: a sum of known terms with coefficients known from the data.
+    pub fn objective(&mut self, scope: &mut Scope, value: &Expr) -> Option<Typed> {
+        let mut total: Option<Typed> = None;
+        let mut stack = vec![value];
+        let mut ok = true;
+        while let Some(term) = stack.pop() {
+            if let ExprKind::Binary(Operator::Add, l, r) = &term.kind {
+                stack.push(r);
+                stack.push(l);
+                continue;
+            }
+            let Some((coefficient, kind)) = self.objective_term(scope, term) else {
+                ok = false;
+                continue;
+            };
+            if self.objective.iter().any(|(k, _)| *k == kind) {
+                scope.errors.push(
+                    Diagnostic::error(Code::SharedResponse, term.span, "this term stands in the objective twice")
+                        .help("add the two coefficients"),
+                );
+                ok = false;
+            }
+            let shared = Typed {
+                kind: TypedKind::Shared(kind),
+                shape: vec![],
+                integer: false,
+                data_only: false,
+                span: term.span,
+            };
+            let product = binary(Binary::Mul, coefficient.clone(), shared);
+            self.objective.push((kind, coefficient));
+            total = Some(match total {
+                None => product,
+                Some(t) => binary(Binary::Add, t, product),
+            });
+        }
+        if ok && !self.objective.iter().any(|(k, _)| *k == SharedTerm::BalancedSquares) {
+            return scope.error(
+                Diagnostic::error(Code::SharedResponse, value.span, "the objective does not look at the recording")
+                    .help("add `balanced_squares(x, response(z) * w)`"),
+            );
+        }
+        if ok { total } else { None }
+    }
+
+    fn objective_term(&self, scope: &mut Scope, term: &Expr) -> Option<(Typed, SharedTerm)> {
+        let (coefficient, call) = match &term.kind {
+            ExprKind::Binary(Operator::Mul, l, r) => match (&l.kind, &r.kind) {
+                (_, ExprKind::Call(..)) => (Some(l.as_ref()), r.as_ref()),
+                (ExprKind::Call(..), _) => (Some(r.as_ref()), l.as_ref()),
+                _ => (None, term),
+            },
+            _ => (None, term),
+        };
+        let arguments = match &call.kind {
+            ExprKind::Call(f, arguments) => Some((f.name.as_str(), arguments.as_slice())),
+            _ => None,
+        };
+        let is_recording = |e: &Expr| {
+            matches!((&e.kind, &self.recording), (ExprKind::Name(n), Some((x, _))) if *n == x.name)
+        };
+        let is_loading = |e: &Expr| matches!((&e.kind, &self.loading), (ExprKind::Name(n), Some(w)) if *n == w.name);
+        let kind = match arguments {
+            Some(("balanced_squares", [x, product])) if is_recording(x) && self.is_product(product) => {
+                SharedTerm::BalancedSquares
+            }
+            Some(("ridge", [w])) if is_loading(w) => SharedTerm::LoadingRidge,
+            Some(("ridge", [z])) if self.is_latent(z) => SharedTerm::LatentRidge,
+            Some(("roughness", [z])) if self.is_latent(z) => SharedTerm::Roughness,
+            _ => {
+                return scope.error(
+                    Diagnostic::error(Code::SharedResponse, term.span, "this is not a term of a gridded objective")
+                        .expected(
+                            "`balanced_squares(x, response(z) * w)`, `ridge(w)`, `ridge(z)` or `roughness(z)`, \
+                             each with a coefficient",
+                        )
+                        .found(format!("`{}`", format_expression(term))),
+                );
+            }
+        };
+        let coefficient = match coefficient {
+            Some(c) => scope.expr(c)?,
+            None => Typed::number(1.0, term.span),
+        };
+        if !coefficient.data_only || !coefficient.shape.is_empty() {
+            return scope.error(
+                Diagnostic::error(Code::Type, coefficient.span, "a coefficient is one number known from the data")
+                    .help("the objective of a gridded model is minimised over the loadings and the latent alone"),
+            );
+        }
+        if matches!(coefficient.kind, TypedKind::Number(n) if n < 0.0) {
+            return scope.error(Diagnostic::error(Code::Bounds, coefficient.span, "a coefficient cannot be negative"));
+        }
+        Some((coefficient, kind))
+    }
+
+    /// Checks that the parts are complete. `place` is where to point when a part is missing altogether.
+    pub fn finish(self, scope: &mut Scope, objective: bool, place: Span) -> Option<Shared> {
+        let any = self.recording.as_ref().map(|r| r.0.span).or(self.factors.as_ref().map(|f| f.0.span)).or(self
+            .latent
+            .as_ref()
+            .map(|l| l.0.span))
+            .or(self.loading.as_ref().or(self.offset.as_ref()).or(self.noise.as_ref()).map(|w| w.span))
+            .or(self.responses.first().map(|r| r.0.span))?;
+        let mut missing = Vec::new();
+        if self.recording.is_none() {
+            missing.push("recording x");
+        }
+        if self.factors.is_none() {
+            missing.push("factors K = 1");
+        }
+        if self.latent.is_none() {
+            missing.push(if objective { "latent z on grid(1.0)" } else { "latent z ~ matern32(length_scale = 3)" });
+        }
+        if self.loading.is_none() {
+            missing.push(if objective { "loading w" } else { "loading w ~ normal(0, 1)" });
+        }
+        if !objective && self.noise.is_none() {
+            missing.push("noise v ~ lognormal(-2, 0.7)");
+        }
+        if !missing.is_empty() {
+            return scope.error(
+                Diagnostic::error(Code::SharedResponse, any, "a shared-response model is incomplete")
+                    .expected(format!("also: {}", missing.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", "))),
+            );
+        }
+        let (latent_name, latent) = self.latent?;
+        match (&latent, objective) {
+            (Latent::Grid { .. }, false) => {
+                return scope.error(
+                    Diagnostic::error(Code::SharedResponse, latent_name.span, "a latent on a grid needs an objective")
+                        .help("end the model with `minimize balanced_squares(x, response(z) * w) + ...`, or give the latent a process: `latent z ~ matern32(length_scale = 3)`"),
+                );
+            }
+            (Latent::Process { .. }, true) => {
+                return scope.error(
+                    Diagnostic::error(Code::SharedResponse, latent_name.span, "an objective needs a latent on a grid")
+                        .help("write `latent z on grid(STEP)`, or observe the recording instead of `minimize`"),
+                );
+            }
+            _ => {}
+        }
+        if objective && let Some(weight) = self.offset.as_ref().or(self.noise.as_ref()) {
+            return scope.error(
+                Diagnostic::error(Code::SharedResponse, weight.span, format!("`{}` has no place in an objective", weight.name))
+                    .help("drop the line; `recording x standardized` takes care of means and scales"),
+            );
+        }
+        if !objective && !self.observed {
+            return scope.error(
+                Diagnostic::error(Code::SharedResponse, place, "the recording is never observed")
+                    .help(format!("add `{OBSERVE_FORM}`")),
+            );
+        }
+        let (recording, standardized) = self.recording?;
+        let (factors_name, factors) = self.factors?;
+        Some(Shared {
+            recording: recording.name,
+            standardized,
+            factors: (factors_name.name, factors),
+            responses: self.responses.into_iter().map(|(m, r)| (m.name, r)).collect(),
+            latent,
+            loading: self.loading?.name,
+            offset: self.offset.map(|b| b.name),
+            noise: self.noise.map(|v| v.name),
+            objective: self.objective,
+        })
+    }
+}
+
+fn binary(op: Binary, l: Typed, r: Typed) -> Typed {
+    let span = l.span.to(r.span);
+    Typed { kind: TypedKind::Binary(op, Box::new(l), Box::new(r)), shape: vec![], integer: false, data_only: false, span }
+}

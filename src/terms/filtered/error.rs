@@ -1,0 +1,39 @@
+//! What can go wrong in a filtered Gaussian process term, with the numbers that say why.
+
+use thiserror::Error;
+
+/// Failure of a structured term. Factorisation failures and overflows are rejections of a proposal; the rest are faults of the caller.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum TermError {
+    /// A Cholesky pivot was not positive.
+    #[error(
+        "run {run}: pivot {pivot} of a Cholesky factorisation of size {size} is not positive \
+         (diagonal from {smallest:e} to {largest:e})"
+    )]
+    Factorisation { run: usize, pivot: usize, size: usize, smallest: f64, largest: f64 },
+    /// The value or a derivative overflowed.
+    #[error("run {run}: the log likelihood or its gradient is not finite (largest node precision {largest:e})")]
+    Overflow { run: usize, largest: f64 },
+    /// A parameter lies outside its domain.
+    #[error("{name}[{index}] = {value} must be {requirement}")]
+    BadParameter { name: &'static str, index: usize, value: f64, requirement: &'static str },
+    /// An array has the wrong length.
+    #[error("{name} has {found} entries where {expected} are needed")]
+    Length { name: &'static str, expected: usize, found: usize },
+    /// An observation points outside the model or is not finite.
+    #[error("run {run}, observation {index}: {field} is {value}, but must be {requirement}")]
+    BadObservation { run: usize, index: usize, field: &'static str, value: f64, requirement: String },
+    /// A run, key or noise index that the term does not have.
+    #[error("{name} {index} does not exist: there are {count}")]
+    NoSuch { name: &'static str, index: usize, count: usize },
+    /// A conditional variance is negative by more than rounding explains.
+    #[error("run {run}: the conditional variance at query {query} is {value:e}")]
+    NegativeVariance { run: usize, query: usize, value: f64 },
+}
+
+impl TermError {
+    /// Whether a sampler may treat the failure as a rejected proposal.
+    pub fn is_rejection(&self) -> bool {
+        matches!(self, Self::Factorisation { .. } | Self::Overflow { .. })
+    }
+}

@@ -1,0 +1,259 @@
+//! GP-MSRM: the marginal likelihood of scalars that all see one latent Gaussian process path, which is integrated out.
+//!
+//! Per run, K independent zero-mean unit-variance Matérn 3/2 paths g_k; y = b + sum_k w_k g_k(t) + e, e ~ N(0, v), so
+//! y ~ N(b, C) with C_ij = T(t_i, t_j) w_i' w_j + v_i [i = j], and the log likelihood is
+//! -((y - b)' C^{-1} (y - b) + log |C| + N log 2 pi) / 2. Runs are independent; nothing is added to a diagonal.
+//! [`FilteredGp::log_likelihood`] groups scalars by node and costs O((nodes K)^3);
+//! [`FilteredGp::dense_log_likelihood`] is its slow obvious twin.
+
+mod algebra;
+mod dense;
+mod error;
+mod kernel;
+mod layout;
+mod moments;
+mod scalars;
+#[cfg(test)]
+mod tests;
+
+pub use algebra::Workspace;
+pub use error::TermError;
+pub use layout::Observation;
+pub use moments::{LatentMoments, PathMoments, PredictedMoments};
+
+use layout::RunNodes;
+
+/// Scalars of all runs, sorted for evaluation.
+#[derive(Debug, Clone)]
+pub struct FilteredGp {
+    factors: usize,
+    keys: usize,
+    noise_count: usize,
+    runs: Vec<RunNodes>,
+}
+
+/// Where the density is evaluated.
+#[derive(Debug, Clone, Copy)]
+pub struct Point<'a> {
+    /// keys x K, row-major.
+    pub loadings: &'a [f64],
+    /// Length keys; absent means zero.
+    pub offsets: Option<&'a [f64]>,
+    /// Noise variances, positive.
+    pub noise: &'a [f64],
+    /// Positive, in the unit of the times.
+    pub length_scale: f64,
+}
+
+/// Where derivatives of the log likelihood go: each evaluation ADDS `scale` times the derivative.
+///
+/// After an error the contents are undefined.
+#[derive(Debug)]
+pub struct Adjoint<'a> {
+    pub scale: f64,
+    /// keys x K, row-major.
+    pub loadings: &'a mut [f64],
+    /// Length keys.
+    pub offsets: Option<&'a mut [f64]>,
+    pub noise: &'a mut [f64],
+    pub length_scale: &'a mut f64,
+}
+
+/// How the marginal likelihood is computed; both are exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algebra {
+    /// Covariance of all scalars of a run: cubic in the scalars.
+    Dense,
+    /// Scalars grouped by node: cubic in nodes times factors, linear in the scalars.
+    Grouped,
+}
+
+/// Sizes of a term, known before anything is allocated for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub runs: Vec<RunSummary>,
+    /// Bytes that one [`Workspace`] grows to (value and gradient), set by the largest run.
+    pub workspace_bytes: usize,
+}
+
+/// Sizes of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSummary {
+    pub nodes: usize,
+    pub scalars: usize,
+}
+
+impl FilteredGp {
+    /// Sorts the scalars of every run. Errors: no factor, or an observation that is not finite or points outside.
+    pub fn new(factors: usize, keys: usize, noises: usize, runs: &[Vec<Observation>]) -> Result<Self, TermError> {
+        if factors == 0 {
+            return Err(TermError::BadParameter {
+                name: "factors",
+                index: 0,
+                value: 0.0,
+                requirement: "at least one",
+            });
+        }
+        let runs = runs
+            .iter()
+            .enumerate()
+            .map(|(run, scalars)| RunNodes::new(run, keys, noises, scalars))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { factors, keys, noise_count: noises, runs })
+    }
+
+    /// Nodes and scalars per run, and the memory that an evaluation will take.
+    pub fn summary(&self) -> Summary {
+        let runs: Vec<RunSummary> =
+            self.runs.iter().map(|r| RunSummary { nodes: r.times.len(), scalars: r.scalars }).collect();
+        let workspace_bytes =
+            runs.iter().map(|r| algebra::workspace_bytes(r.nodes, self.factors)).max().unwrap_or_default();
+        Summary { runs, workspace_bytes }
+    }
+
+    /// Evaluates by the given algebra.
+    pub fn log_likelihood_by(
+        &self,
+        algebra: Algebra,
+        point: &Point<'_>,
+        adjoint: Option<&mut Adjoint<'_>>,
+        workspace: &mut Workspace,
+    ) -> Result<f64, TermError> {
+        match algebra {
+            Algebra::Dense => self.dense_log_likelihood(point, adjoint),
+            Algebra::Grouped => self.log_likelihood(point, adjoint, workspace),
+        }
+    }
+
+    /// Log likelihood of all runs, N log 2 pi included, and its gradient where asked for.
+    pub fn log_likelihood(
+        &self,
+        point: &Point<'_>,
+        mut adjoint: Option<&mut Adjoint<'_>>,
+        workspace: &mut Workspace,
+    ) -> Result<f64, TermError> {
+        self.check(point)?;
+        if let Some(adjoint) = adjoint.as_deref() {
+            self.check_adjoint(adjoint)?;
+        }
+        let mut total = 0.0;
+        for run in 0..self.runs.len() {
+            total += self.run_log_likelihood(run, point, adjoint.as_deref_mut(), workspace)?;
+        }
+        Ok(total)
+    }
+
+    fn run_log_likelihood(
+        &self,
+        run: usize,
+        point: &Point<'_>,
+        adjoint: Option<&mut Adjoint<'_>>,
+        ws: &mut Workspace,
+    ) -> Result<f64, TermError> {
+        let nodes = &self.runs[run];
+        let (n, k) = (nodes.times.len(), self.factors);
+        if n == 0 {
+            return Ok(0.0);
+        }
+        let rho = kernel::rate(point.length_scale);
+        let solved = self.smooth(run, point, ws)?;
+        let mut deviance =
+            solved.log_det + solved.quadratic + nodes.scalars as f64 * (2.0 * std::f64::consts::PI).ln();
+        let mut finite = true;
+        if let Some(adjoint) = adjoint {
+            ws.differentiate(n, k);
+            let mut loading = vec![0.0; k];
+            for block in &nodes.blocks {
+                let variance = point.noise[block.noise];
+                ws.tiles.load(block, k, point.loadings, point.offsets);
+                let squares = ws.tiles.squares_and_adjoint(block, k, &ws.mean, &ws.covariance);
+                let mut spread = 0.0;
+                let weight = adjoint.scale / variance;
+                for feature in 0..block.keys.len() {
+                    let f = ws.tiles.feature(block, k, feature, &mut loading);
+                    for (out, g) in adjoint.loadings[f.key * k..(f.key + 1) * k].iter_mut().zip(f.loading.iter()) {
+                        *out += weight * g;
+                        finite &= out.is_finite();
+                    }
+                    if let Some(offsets) = adjoint.offsets.as_deref_mut() {
+                        offsets[f.key] += weight * f.e;
+                    }
+                    spread += f.spread;
+                }
+                let misfit = (squares + spread) / variance;
+                adjoint.noise[block.noise] += 0.5 * weight * (misfit - block.count as f64);
+                deviance += squares / variance + block.count as f64 * variance.ln();
+            }
+            let pulled =
+                kernel::pull_length_scale(&nodes.times, rho, point.length_scale, &ws.kernel, &ws.kernel_adjoint);
+            *adjoint.length_scale += adjoint.scale * pulled;
+            finite &= adjoint.length_scale.is_finite() && adjoint.noise.iter().all(|x| x.is_finite());
+        } else {
+            for block in &nodes.blocks {
+                let variance = point.noise[block.noise];
+                ws.tiles.load(block, k, point.loadings, point.offsets);
+                let squares = ws.tiles.squares(block, k, &ws.mean);
+                deviance += squares / variance + block.count as f64 * variance.ln();
+            }
+        }
+        if finite && deviance.is_finite() {
+            return Ok(-0.5 * deviance);
+        }
+        let largest = ws.precision.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        Err(TermError::Overflow { run, largest })
+    }
+
+    /// Node statistics and the smoothed path of a run that has nodes.
+    fn smooth(&self, run: usize, point: &Point<'_>, ws: &mut Workspace) -> Result<algebra::Solved, TermError> {
+        let nodes = &self.runs[run];
+        ws.begin(nodes.times.len(), self.factors);
+        for block in &nodes.blocks {
+            ws.tiles.load(block, self.factors, point.loadings, point.offsets);
+            let variance = point.noise[block.noise];
+            ws.tiles.collect(block, self.factors, variance, &mut ws.precision, &mut ws.information);
+        }
+        ws.solve(run, &nodes.times, self.factors, kernel::rate(point.length_scale))
+    }
+
+    fn check(&self, point: &Point<'_>) -> Result<(), TermError> {
+        length("loadings", self.keys * self.factors, point.loadings.len())?;
+        length("noise", self.noise_count, point.noise.len())?;
+        finite("loadings", point.loadings)?;
+        if let Some(offsets) = point.offsets {
+            length("offsets", self.keys, offsets.len())?;
+            finite("offsets", offsets)?;
+        }
+        for (index, &value) in point.noise.iter().enumerate() {
+            positive("noise", index, value)?;
+        }
+        positive("length_scale", 0, point.length_scale)
+    }
+
+    fn check_adjoint(&self, adjoint: &Adjoint<'_>) -> Result<(), TermError> {
+        length("adjoint of loadings", self.keys * self.factors, adjoint.loadings.len())?;
+        length("adjoint of noise", self.noise_count, adjoint.noise.len())?;
+        match adjoint.offsets.as_deref() {
+            Some(offsets) => length("adjoint of offsets", self.keys, offsets.len()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn length(name: &'static str, expected: usize, found: usize) -> Result<(), TermError> {
+    if expected == found { Ok(()) } else { Err(TermError::Length { name, expected, found }) }
+}
+
+fn finite(name: &'static str, values: &[f64]) -> Result<(), TermError> {
+    match values.iter().position(|x| !x.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(TermError::BadParameter { name, index, value: values[index], requirement: "finite" }),
+    }
+}
+
+/// Also refuses values whose reciprocal overflows.
+fn positive(name: &'static str, index: usize, value: f64) -> Result<(), TermError> {
+    if value.is_finite() && value > 0.0 && value.recip().is_finite() {
+        return Ok(());
+    }
+    Err(TermError::BadParameter { name, index, value, requirement: "positive and finite" })
+}

@@ -1,0 +1,192 @@
+//! Conditional moments of the latent path and of signals, given the data and a point.
+//!
+//! At query times the path given the data is Gaussian with mean T_* q and covariance
+//! T_** x I - (T_* x I) L B^{-1} L' (T_*' x I) (Rasmussen & Williams 2006, equations 2.25 and 2.26).
+
+use super::algebra::{Workspace, dot};
+use super::error::TermError;
+use super::kernel::{matern32, rate};
+use super::{FilteredGp, Point};
+
+/// Variances down to minus this are rounding and become zero.
+const VARIANCE_TOLERANCE: f64 = 1e-9;
+
+/// The latent path at query times, each time on its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatentMoments {
+    pub factors: usize,
+    /// T x K.
+    pub mean: Vec<f64>,
+    /// T x K x K: covariance among the factors at each time.
+    pub covariance: Vec<f64>,
+}
+
+impl LatentMoments {
+    /// Variances, T x K.
+    pub fn variance(&self) -> Vec<f64> {
+        let k = self.factors;
+        self.covariance.chunks_exact(k * k).flat_map(|c| (0..k).map(move |i| c[i * k + i])).collect()
+    }
+}
+
+/// The latent path at query times, jointly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathMoments {
+    /// T x K.
+    pub mean: Vec<f64>,
+    /// (T K) x (T K), rows and columns ordered like `mean`.
+    pub covariance: Vec<f64>,
+}
+
+/// One feature at query times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PredictedMoments {
+    /// Length T, offset included.
+    pub mean: Vec<f64>,
+    /// Length T.
+    pub variance: Vec<f64>,
+}
+
+/// Whitened cross-covariances of the queries, and the means.
+struct Queries {
+    mean: Vec<f64>,
+    /// query x K x (nodes K).
+    whitened: Vec<f64>,
+    size: usize,
+}
+
+impl FilteredGp {
+    /// Moments of the path of `run` at `times` (any order, also outside the data), given its data.
+    pub fn latent_moments(
+        &self,
+        point: &Point<'_>,
+        run: usize,
+        times: &[f64],
+        workspace: &mut Workspace,
+    ) -> Result<LatentMoments, TermError> {
+        let k = self.factors;
+        let queries = self.query(point, run, times, workspace)?;
+        let mut covariance = Vec::with_capacity(times.len() * k * k);
+        for query in 0..times.len() {
+            for a in 0..k {
+                for b in 0..k {
+                    let prior = if a == b { 1.0 } else { 0.0 };
+                    let c = prior - queries.explained(query * k + a, query * k + b);
+                    covariance.push(if a == b { variance(run, query, 1.0, c)? } else { c });
+                }
+            }
+        }
+        Ok(LatentMoments { factors: k, mean: queries.mean, covariance })
+    }
+
+    /// Joint moments of the path of `run` at `times`: memory grows with the square of T K.
+    pub fn path_moments(
+        &self,
+        point: &Point<'_>,
+        run: usize,
+        times: &[f64],
+        workspace: &mut Workspace,
+    ) -> Result<PathMoments, TermError> {
+        let k = self.factors;
+        let rho = rate(point.length_scale);
+        let queries = self.query(point, run, times, workspace)?;
+        let size = times.len() * k;
+        let mut covariance = Vec::with_capacity(size * size);
+        for i in 0..size {
+            for j in 0..size {
+                let prior =
+                    if i % k == j % k { matern32(rho, (times[i / k] - times[j / k]).abs()) } else { 0.0 };
+                let c = prior - queries.explained(i, j);
+                covariance.push(if i == j { variance(run, i / k, 1.0, c)? } else { c });
+            }
+        }
+        Ok(PathMoments { mean: queries.mean, covariance })
+    }
+
+    /// Moments of feature `key` of `run` at `times`: of its signal b + w' g, or, with the index of a noise variance,
+    /// of a new observation.
+    pub fn predict_moments(
+        &self,
+        point: &Point<'_>,
+        run: usize,
+        key: usize,
+        times: &[f64],
+        noise: Option<usize>,
+        workspace: &mut Workspace,
+    ) -> Result<PredictedMoments, TermError> {
+        let k = self.factors;
+        exists("key", key, self.keys)?;
+        if let Some(noise) = noise {
+            exists("noise", noise, self.noise_count)?;
+        }
+        let latent = self.latent_moments(point, run, times, workspace)?;
+        let w = &point.loadings[key * k..(key + 1) * k];
+        let offset = point.offsets.map_or(0.0, |b| b[key]);
+        let added = noise.map_or(0.0, |i| point.noise[i]);
+        let prior = dot(w, w);
+        let mut predicted = PredictedMoments { mean: Vec::new(), variance: Vec::new() };
+        for query in 0..times.len() {
+            let c = &latent.covariance[query * k * k..(query + 1) * k * k];
+            let signal: f64 = c.chunks_exact(k).zip(w).map(|(row, w_a)| w_a * dot(row, w)).sum();
+            predicted.mean.push(offset + dot(w, &latent.mean[query * k..(query + 1) * k]));
+            predicted.variance.push(variance(run, query, prior, signal)? + added);
+        }
+        Ok(predicted)
+    }
+
+    fn query(
+        &self,
+        point: &Point<'_>,
+        run: usize,
+        times: &[f64],
+        workspace: &mut Workspace,
+    ) -> Result<Queries, TermError> {
+        self.check(point)?;
+        exists("run", run, self.runs.len())?;
+        if let Some(index) = times.iter().position(|t| !t.is_finite()) {
+            let value = times[index];
+            return Err(TermError::BadParameter { name: "query times", index, value, requirement: "finite" });
+        }
+        let nodes = &self.runs[run].times;
+        let (n, k) = (nodes.len(), self.factors);
+        let size = n * k;
+        if n == 0 {
+            return Ok(Queries { mean: vec![0.0; times.len() * k], whitened: Vec::new(), size });
+        }
+        self.smooth(run, point, workspace)?;
+        let rho = rate(point.length_scale);
+        let mut mean = Vec::with_capacity(times.len() * k);
+        let mut whitened = vec![0.0; times.len() * k * size];
+        let mut columns = whitened.chunks_exact_mut(size);
+        for t in times {
+            let cross: Vec<f64> = nodes.iter().map(|u| matern32(rho, (t - u).abs())).collect();
+            for (c, column) in columns.by_ref().take(k).enumerate() {
+                mean.push(dot(&cross, &workspace.weights[c * n..(c + 1) * n]));
+                workspace.whiten(n, k, &cross, c, column);
+            }
+        }
+        Ok(Queries { mean, whitened, size })
+    }
+}
+
+impl Queries {
+    /// Prior covariance that the data take away between two of the query x K entries.
+    fn explained(&self, i: usize, j: usize) -> f64 {
+        let column = |i: usize| &self.whitened[i * self.size..(i + 1) * self.size];
+        dot(column(i), column(j))
+    }
+}
+
+fn variance(run: usize, query: usize, prior: f64, value: f64) -> Result<f64, TermError> {
+    if value >= 0.0 {
+        Ok(value)
+    } else if value >= -VARIANCE_TOLERANCE * prior.max(1.0) {
+        Ok(0.0)
+    } else {
+        Err(TermError::NegativeVariance { run, query, value })
+    }
+}
+
+fn exists(name: &'static str, index: usize, count: usize) -> Result<(), TermError> {
+    if index < count { Ok(()) } else { Err(TermError::NoSuch { name, index, count }) }
+}

@@ -1,0 +1,47 @@
+//! Makes the structured terms of a Plan from its recording.
+
+use super::filtered::{FilteredGp, Observation, TermError};
+use super::gridded::{GriddedError, Options, Problem};
+use crate::bind::SharedPlan;
+
+/// The gridded objective over the recording of a plan.
+///
+/// # Errors
+/// Recordings that the objective cannot take.
+pub fn gridded_from_plan(shared: &SharedPlan, standardized: bool) -> Result<Problem, GriddedError> {
+    let step = shared.grid_step.unwrap_or(f64::NAN);
+    let problem = Problem::new(&shared.recording, &Options { standardized, ..Options::new(shared.factors, step) })?;
+    debug_assert_eq!(problem.latent_count(), shared.grid_nodes().iter().sum::<usize>() * shared.factors);
+    Ok(problem)
+}
+
+/// The marginal likelihood of the recording of a plan, in standardised units where the model asks for them.
+///
+/// # Errors
+/// Recordings that the term cannot take.
+pub fn filtered_from_plan(shared: &SharedPlan) -> Result<FilteredGp, TermError> {
+    let recording = &shared.recording;
+    let mut runs: Vec<Vec<Observation>> = vec![Vec::new(); recording.runs.len()];
+    for stream in &recording.streams {
+        let same = |p: usize, m: usize| p == stream.participant && m == stream.modality;
+        // Keys of one participant and modality lie next to each other, in the order of the features.
+        let first_key = shared.keys.iter().position(|k| same(k.participant, k.modality)).unwrap_or(0);
+        let noise = shared.noises.iter().position(|&(p, m)| same(p, m)).unwrap_or(0);
+        for feature in 0..stream.features.len() {
+            let key = first_key + feature;
+            let scale = shared.standardisation[key];
+            for (t, &time) in stream.times.iter().enumerate() {
+                if let Some(value) = stream.value(t, feature) {
+                    runs[stream.run].push(Observation {
+                        time,
+                        modality: stream.modality as u32,
+                        feature_key: key as u32,
+                        noise: noise as u32,
+                        value: (value - scale.mean) / scale.sd,
+                    });
+                }
+            }
+        }
+    }
+    FilteredGp::new(shared.factors, shared.keys.len(), shared.noises.len(), &runs)
+}

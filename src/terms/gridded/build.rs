@@ -1,0 +1,536 @@
+//! Builds a problem from a recording: checks, domains, scales, usable rows and weights.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::clock::clock_weights;
+use super::error::GriddedError;
+use super::observation::{Grid, ObservationRows, Rows, eligible};
+use super::problem::{Lists, LoadingScaling, Notice, Options, Pair, Problem, Run, Segment};
+use super::standardize::Scale;
+use crate::data::{Recording, Stream};
+
+/// Most nodes a grid may have; a typing error in a step or a time is caught before memory is asked for.
+const MAX_NODES: usize = 10_000_000;
+
+/// A run of the problem and its index in the recording.
+struct Placed {
+    run: usize,
+    /// Index into [`Problem::runs`].
+    index: usize,
+}
+
+/// A stream of positive weight with its usable rows.
+struct Usable<'a> {
+    stream: &'a Stream,
+    rows: Vec<usize>,
+}
+
+/// Builds the problem. With `fitted`, scales, responses and weights are that problem's, found by name.
+pub(super) fn build(
+    recording: &Recording,
+    options: &Options,
+    response_of: &dyn Fn(usize, usize) -> Arc<dyn ObservationRows>,
+    fitted: Option<&Problem>,
+) -> Result<Problem, GriddedError> {
+    check_options(options)?;
+    let modality_weights = match fitted {
+        None => checked_weights(recording, options.modality_weights.as_deref())?,
+        Some(f) => recording
+            .modalities
+            .iter()
+            .map(|name| {
+                let at = f.modalities.iter().position(|m| m == name);
+                at.map(|i| f.modality_weights[i])
+                    .ok_or_else(|| GriddedError::UnknownModality {
+                        modality: name.clone(),
+                    })
+            })
+            .collect::<Result<_, _>>()?,
+    };
+    for stream in &recording.streams {
+        check_stream(recording, stream)?;
+    }
+    let weighted: Vec<&Stream> = recording
+        .streams
+        .iter()
+        .filter(|s| modality_weights[s.modality] > 0.0)
+        .collect();
+    let (runs, placed) = place_runs(recording, options, &weighted)?;
+
+    let mut by_pair: BTreeMap<(usize, usize), Vec<&Stream>> = BTreeMap::new();
+    for s in &weighted {
+        by_pair
+            .entry((s.participant, s.modality))
+            .or_default()
+            .push(s);
+    }
+    let mut notices = Vec::new();
+    let mut drafts = Vec::new();
+    for (&(participant, modality), streams) in &by_pair {
+        let (features, scales, response) = match fitted {
+            None => {
+                let features = union_of_features(streams);
+                let scales = scales_of(recording, options, streams, &features, &mut notices)?;
+                (features, scales, response_of(participant, modality))
+            }
+            Some(f) => fitted_parts(f, recording, streams)?,
+        };
+        let envelope = response.envelope();
+        let mut usable: Vec<(&Placed, Usable)> = Vec::new();
+        for place in &placed {
+            let run = &runs[place.index];
+            for s in streams.iter().filter(|s| s.run == place.run) {
+                let rows: Vec<usize> = (0..s.times.len())
+                    .filter(|&t| {
+                        any_observed(s, t) && eligible(s.times[t], envelope, run.domain, &run.grid)
+                    })
+                    .collect();
+                if !rows.is_empty() {
+                    usable.push((place, Usable { stream: s, rows }));
+                }
+            }
+        }
+        if usable.is_empty() {
+            notices.push(Notice::NotFitted {
+                participant: recording.participants[participant].clone(),
+                modality: recording.modalities[modality].clone(),
+            });
+        } else {
+            drafts.push((features, scales, response, usable));
+        }
+    }
+
+    let mut present: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    for (_, _, _, usable) in &drafts {
+        for (_, u) in usable {
+            *present
+                .entry((u.stream.participant, u.stream.run))
+                .or_default() += modality_weights[u.stream.modality];
+        }
+    }
+    check_participant_runs(recording, &present, &runs, &placed)?;
+    let participant_runs = present.len() as f64;
+
+    let pair_count = drafts.len() as f64;
+    let mut pairs: Vec<Pair> = Vec::with_capacity(drafts.len());
+    let mut loading_offset = 0;
+    for (features, scales, response, usable) in drafts {
+        let ridge_weight = match options.loading_scaling {
+            LoadingScaling::Pair => 1.0 / pair_count,
+            LoadingScaling::Feature => 1.0 / (pair_count * features.len() as f64),
+        };
+        let (participant, modality) = (usable[0].1.stream.participant, usable[0].1.stream.modality);
+        let mut pair = Pair {
+            participant: recording.participants[participant].clone(),
+            modality: recording.modalities[modality].clone(),
+            modality_index: modality,
+            features,
+            scales,
+            loading_offset,
+            segments: Vec::new(),
+            response,
+            x: Vec::new(),
+            weights: Vec::new(),
+            rows: Rows::default(),
+            missing_by_row: Lists::default(),
+            missing_by_feature: Lists::default(),
+            ridge_weight,
+        };
+        let mut gaps = Vec::new();
+        for (place, u) in &usable {
+            let share = modality_weights[modality]
+                / present[&(u.stream.participant, u.stream.run)]
+                / participant_runs;
+            append(
+                &mut pair,
+                &mut gaps,
+                u,
+                &runs[place.index],
+                place.index,
+                share,
+                options,
+            );
+        }
+        let mut by_feature = vec![Vec::new(); pair.features.len()];
+        for (t, row) in gaps.iter().enumerate() {
+            for &f in row {
+                by_feature[f].push(t);
+            }
+        }
+        pair.missing_by_row = Lists::collect(gaps.into_iter());
+        pair.missing_by_feature = Lists::collect(by_feature.into_iter());
+        loading_offset += pair.features.len() * options.factors;
+        pairs.push(pair);
+    }
+
+    let problem = Problem {
+        options: options.clone(),
+        modalities: recording.modalities.clone(),
+        modality_weights,
+        runs,
+        pairs,
+        notices,
+    };
+    if fitted.is_some() {
+        return Ok(problem);
+    }
+    check_factors(problem)
+}
+
+/// Appends the usable rows of one stream to its pair, scaled and weighted.
+fn append(
+    pair: &mut Pair,
+    gaps: &mut Vec<Vec<usize>>,
+    usable: &Usable,
+    run: &Run,
+    run_index: usize,
+    share: f64,
+    options: &Options,
+) {
+    let Usable { stream, rows } = usable;
+    let columns = columns_of(stream, &pair.features);
+    let times: Vec<f64> = rows.iter().map(|&t| stream.times[t]).collect();
+    let start = pair.weights.len();
+    for (&t, q) in rows.iter().zip(clock_weights(&times, options.gap_threshold)) {
+        let mut missing = Vec::new();
+        for (f, (column, scale)) in columns.iter().zip(&pair.scales).enumerate() {
+            match column.and_then(|c| stream.value(t, c)) {
+                Some(v) => pair.x.push((v - scale.mean) / scale.sd),
+                None => {
+                    pair.x.push(0.0);
+                    missing.push(f);
+                }
+            }
+        }
+        let observed = (columns.len() - missing.len()) as f64;
+        pair.weights.push(share * q / observed);
+        pair.rows.push(&*pair.response, stream.times[t], &run.grid);
+        gaps.push(missing);
+    }
+    pair.segments.push(Segment {
+        run: run_index,
+        rows: start..pair.weights.len(),
+    });
+}
+
+fn any_observed(stream: &Stream, t: usize) -> bool {
+    let f = stream.features.len();
+    stream.values[t * f..(t + 1) * f].iter().any(|v| !v.is_nan())
+}
+
+fn check_options(options: &Options) -> Result<(), GriddedError> {
+    if options.factors == 0 {
+        return Err(GriddedError::NoFactors);
+    }
+    let step = options.grid_step;
+    if !step.is_finite() || step <= 0.0 {
+        return Err(GriddedError::GridStep { step });
+    }
+    match options.gap_threshold {
+        Some(threshold) if !threshold.is_finite() || threshold <= 0.0 => {
+            Err(GriddedError::GapThreshold { threshold })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn checked_weights(recording: &Recording, given: Option<&[f64]>) -> Result<Vec<f64>, GriddedError> {
+    let expected = recording.modalities.len();
+    let Some(weights) = given else {
+        return Ok(vec![1.0 / expected as f64; expected]);
+    };
+    if weights.len() != expected {
+        return Err(GriddedError::WeightCount {
+            expected,
+            found: weights.len(),
+        });
+    }
+    for (modality, &weight) in recording.modalities.iter().zip(weights) {
+        if !weight.is_finite() || weight < 0.0 {
+            return Err(GriddedError::Weight {
+                modality: modality.clone(),
+                weight,
+            });
+        }
+    }
+    let sum: f64 = weights.iter().sum();
+    if (sum - 1.0).abs() > 1e-8 {
+        return Err(GriddedError::WeightSum { sum });
+    }
+    Ok(weights.to_vec())
+}
+
+fn check_stream(recording: &Recording, s: &Stream) -> Result<(), GriddedError> {
+    let names = || {
+        (
+            recording.participants[s.participant].clone(),
+            recording.runs[s.run].clone(),
+            recording.modalities[s.modality].clone(),
+        )
+    };
+    let (rows, features) = (s.times.len(), s.features.len());
+    if rows == 0 || features == 0 || s.values.len() != rows * features {
+        let (participant, run, modality) = names();
+        return Err(GriddedError::Shape {
+            participant,
+            run,
+            modality,
+            rows,
+            features,
+            values: s.values.len(),
+        });
+    }
+    let mut before = f64::NEG_INFINITY;
+    for (row, &time) in s.times.iter().enumerate() {
+        if !time.is_finite() || time <= before {
+            let (participant, run, modality) = names();
+            return Err(GriddedError::TimeOrder {
+                participant,
+                run,
+                modality,
+                row,
+                time,
+            });
+        }
+        before = time;
+    }
+    if let Some(i) = s.values.iter().position(|v| v.is_infinite()) {
+        let (participant, run, modality) = names();
+        return Err(GriddedError::Infinite {
+            participant,
+            run,
+            modality,
+            feature: s.features[i % features].clone(),
+            row: i / features,
+        });
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(feature) = s.features.iter().find(|f| !seen.insert(f.as_str())) {
+        let (participant, run, modality) = names();
+        return Err(GriddedError::DuplicateFeature {
+            participant,
+            run,
+            modality,
+            feature: feature.clone(),
+        });
+    }
+    Ok(())
+}
+
+/// Domain and grid of every run that has a stream of positive weight.
+fn place_runs(
+    recording: &Recording,
+    options: &Options,
+    streams: &[&Stream],
+) -> Result<(Vec<Run>, Vec<Placed>), GriddedError> {
+    let (mut runs, mut placed) = (Vec::new(), Vec::new());
+    let mut latent_offset = 0;
+    for (r, name) in recording.runs.iter().enumerate() {
+        let (mut a, mut b) = (f64::INFINITY, f64::NEG_INFINITY);
+        for s in streams.iter().filter(|s| s.run == r) {
+            let mut observed = (0..s.times.len()).filter(|&t| any_observed(s, t));
+            if let Some(first) = observed.next() {
+                let last = observed.next_back().unwrap_or(first);
+                a = a.min(s.times[first]);
+                b = b.max(s.times[last]);
+            }
+        }
+        if a > b {
+            // Nobody was observed here; a participant who should have been is named by check_participant_runs.
+            continue;
+        }
+        if a == b {
+            return Err(GriddedError::NoDuration {
+                run: name.clone(),
+                time: a,
+            });
+        }
+        let step = options.grid_step;
+        let nodes = ((b - a) / step).ceil() + 1.0;
+        if nodes > MAX_NODES as f64 {
+            return Err(GriddedError::GridTooLarge {
+                run: name.clone(),
+                step,
+                nodes,
+                limit: MAX_NODES,
+            });
+        }
+        placed.push(Placed {
+            run: r,
+            index: runs.len(),
+        });
+        let grid = Grid {
+            start: a,
+            step,
+            nodes: nodes as usize,
+        };
+        runs.push(Run {
+            name: name.clone(),
+            grid,
+            domain: (a, b),
+            latent_offset,
+        });
+        latent_offset += grid.nodes * options.factors;
+    }
+    if runs.is_empty() {
+        return Err(GriddedError::NothingObserved);
+    }
+    Ok((runs, placed))
+}
+
+/// All feature names of a pair's streams, in first-seen order.
+fn union_of_features(streams: &[&Stream]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let all = streams.iter().flat_map(|s| &s.features);
+    all.filter(|f| seen.insert(f.as_str())).cloned().collect()
+}
+
+/// For each feature of the pair its column in the stream; a feature the stream lacks is missing there.
+fn columns_of(stream: &Stream, features: &[String]) -> Vec<Option<usize>> {
+    let at: HashMap<&str, usize> = stream
+        .features
+        .iter()
+        .enumerate()
+        .map(|(i, f)| (f.as_str(), i))
+        .collect();
+    features.iter().map(|f| at.get(f.as_str()).copied()).collect()
+}
+
+fn scales_of(
+    recording: &Recording,
+    options: &Options,
+    streams: &[&Stream],
+    features: &[String],
+    notices: &mut Vec<Notice>,
+) -> Result<Vec<Scale>, GriddedError> {
+    let participant = || recording.participants[streams[0].participant].clone();
+    let modality = || recording.modalities[streams[0].modality].clone();
+    let columns: Vec<_> = streams.iter().map(|s| columns_of(s, features)).collect();
+    let mut scales = Vec::with_capacity(features.len());
+    for (f, feature) in features.iter().enumerate() {
+        let values = streams.iter().zip(&columns).flat_map(|(s, columns)| {
+            let column = columns[f];
+            (0..s.times.len()).filter_map(move |t| column.and_then(|c| s.value(t, c)))
+        });
+        let scale = Scale::of(values).ok_or_else(|| GriddedError::FeatureNeverObserved {
+            participant: participant(),
+            modality: modality(),
+            feature: feature.clone(),
+        })?;
+        if !options.standardized {
+            scales.push(Scale::NONE);
+            continue;
+        }
+        if !scale.mean.is_finite() || !scale.sd.is_finite() {
+            return Err(GriddedError::Overflow {
+                participant: participant(),
+                modality: modality(),
+                feature: feature.clone(),
+            });
+        }
+        if scale.constant {
+            notices.push(Notice::Constant {
+                participant: participant(),
+                modality: modality(),
+                feature: feature.clone(),
+            });
+        }
+        scales.push(scale);
+    }
+    Ok(scales)
+}
+
+type Parts = (Vec<String>, Vec<Scale>, Arc<dyn ObservationRows>);
+
+/// Features, scales and response of the fitted pair that has the streams' names.
+fn fitted_parts(
+    fitted: &Problem,
+    recording: &Recording,
+    streams: &[&Stream],
+) -> Result<Parts, GriddedError> {
+    let participant = &recording.participants[streams[0].participant];
+    let modality = &recording.modalities[streams[0].modality];
+    let index =
+        fitted
+            .pair_index(participant, modality)
+            .ok_or_else(|| GriddedError::UnknownPair {
+                participant: participant.clone(),
+                modality: modality.clone(),
+            })?;
+    let pair = &fitted.pairs[index];
+    let known: BTreeSet<&str> = pair.features.iter().map(String::as_str).collect();
+    let mut named = streams.iter().flat_map(|s| &s.features);
+    match named.find(|f| !known.contains(f.as_str())) {
+        Some(feature) => Err(GriddedError::UnknownFeature {
+            participant: participant.clone(),
+            modality: modality.clone(),
+            feature: feature.clone(),
+        }),
+        None => Ok((
+            pair.features.clone(),
+            pair.scales.clone(),
+            Arc::clone(&pair.response),
+        )),
+    }
+}
+
+/// Every participant of a run must have a usable row in it.
+fn check_participant_runs(
+    recording: &Recording,
+    present: &BTreeMap<(usize, usize), f64>,
+    runs: &[Run],
+    placed: &[Placed],
+) -> Result<(), GriddedError> {
+    for s in &recording.streams {
+        if !present.contains_key(&(s.participant, s.run)) {
+            let participant = recording.participants[s.participant].clone();
+            let run = recording.runs[s.run].clone();
+            return Err(match placed.iter().find(|p| p.run == s.run) {
+                None => GriddedError::NoObservedRows { participant, run },
+                Some(place) => {
+                    let (start, end) = runs[place.index].domain;
+                    GriddedError::NoUsableRows {
+                        participant,
+                        run,
+                        start,
+                        end,
+                    }
+                }
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses more factors than the data can carry and names the participants who have fewer features.
+fn check_factors(mut problem: Problem) -> Result<Problem, GriddedError> {
+    let factors = problem.factors();
+    let features = problem.pairs.iter().map(|p| p.features.len()).sum();
+    if factors > features {
+        return Err(GriddedError::FactorsExceedFeatures { factors, features });
+    }
+    if let Some(run) = problem.runs.iter().find(|r| factors > r.grid.nodes) {
+        return Err(GriddedError::FactorsExceedGrid {
+            factors,
+            run: run.name.clone(),
+            nodes: run.grid.nodes,
+        });
+    }
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for p in &problem.pairs {
+        match counts.last_mut() {
+            Some((name, n)) if *name == p.participant => *n += p.features.len(),
+            _ => counts.push((p.participant.clone(), p.features.len())),
+        }
+    }
+    for (participant, features) in counts {
+        if features < factors {
+            problem.notices.push(Notice::FewerFeaturesThanFactors {
+                participant,
+                features,
+            });
+        }
+    }
+    Ok(problem)
+}
