@@ -1,1 +1,5 @@
-fn main(){}
+//! The program `msrm`.
+
+fn main() -> std::process::ExitCode {
+    msrm::cli::main()
+}

@@ -3,10 +3,10 @@
 //! It gives bounds and sizes their values, folds what depends on data alone, and is the twin that the tape is tested against.
 
 use crate::base::Span;
-use crate::math::dist;
+use crate::math::dist::{self, Role};
 use crate::math::op::Binary;
 use crate::math::special::log_sum_exp;
-use crate::model::{Dim, Draw, Reduction, Typed, TypedIndex, TypedKind};
+use crate::model::{Dim, Draw, Param, Reduction, Statement, Typed, TypedIndex, TypedKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,6 +21,11 @@ impl Value {
     /// A scalar.
     pub fn scalar(value: f64) -> Self {
         Self { shape: vec![], values: vec![value] }
+    }
+
+    /// Element `i`; a scalar stands for every element.
+    pub fn at(&self, i: usize) -> f64 {
+        if self.values.len() == 1 { self.values[0] } else { self.values[i] }
     }
 }
 
@@ -114,8 +119,7 @@ fn elementwise(op: Binary, l: &Value, r: &Value) -> Value {
     let n = l.values.len().max(r.values.len());
     // A scalar against an empty vector is an empty vector.
     let n = if l.values.is_empty() || r.values.is_empty() { 0 } else { n };
-    let at = |v: &Value, i: usize| if v.values.len() == 1 { v.values[0] } else { v.values[i] };
-    Value { shape, values: (0..n).map(|i| op.value(at(l, i), at(r, i))).collect() }
+    Value { shape, values: (0..n).map(|i| op.value(l.at(i), r.at(i))).collect() }
 }
 
 fn matmul(l: &Value, r: &Value) -> Value {
@@ -193,8 +197,7 @@ pub fn log_density(value: &Typed, draw: &Draw, env: &Env) -> Result<f64, Evaluat
     let Some(distribution) = dist::find(&draw.family) else { return Ok(f64::NAN) };
     let mut total = 0.0;
     for (i, &x) in x.values.iter().enumerate() {
-        let args: Vec<f64> =
-            arguments.iter().map(|a| if a.values.len() == 1 { a.values[0] } else { a.values[i] }).collect();
+        let args: Vec<f64> = arguments.iter().map(|a| a.at(i)).collect();
         total += (distribution.log_density)(x, &args);
         if let Some((lo, hi)) = &draw.truncation {
             let (lo, hi) = (evaluate(lo, env)?.values[0], evaluate(hi, env)?.values[0]);
@@ -205,4 +208,52 @@ pub fn log_density(value: &Typed, draw: &Draw, env: &Env) -> Result<f64, Evaluat
         }
     }
     Ok(total)
+}
+
+/// Every named quantity of a plan at the physical coordinates `x`: data, parameters (noncentred ones in their own units)
+/// and `let`s.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn parameter_values(plan: &super::Plan, x: &[f64]) -> Result<Env, EvaluateError> {
+    let mut env = plan.values.clone();
+    for block in plan.blocks.iter().filter(|b| !b.noncentered) {
+        let values = x[block.offset..block.offset + block.len()].to_vec();
+        env.insert(block.name.clone(), Value { shape: block.shape.clone(), values });
+    }
+    for statement in &plan.model.statements {
+        match statement {
+            Statement::Let { name, value } if !value.data_only => {
+                let value = evaluate(value, &env)?;
+                env.insert(name.clone(), value);
+            }
+            Statement::Param(param) => {
+                let Some(block) = plan.block(&param.name).filter(|b| b.noncentered) else { continue };
+                let (location, scale) = location_scale(param, &env)?;
+                let raw = &x[block.offset..block.offset + block.len()];
+                let values = raw.iter().enumerate().map(|(i, r)| location.at(i) + scale.at(i) * r).collect();
+                env.insert(param.name.clone(), Value { shape: block.shape.clone(), values });
+            }
+            _ => {}
+        }
+    }
+    Ok(env)
+}
+
+/// Location and scale of a noncentred parameter.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn location_scale(param: &Param, env: &Env) -> Result<(Value, Value), EvaluateError> {
+    let (mut location, mut scale) = (Value::scalar(0.0), Value::scalar(1.0));
+    let Some(draw) = &param.noncentered else { return Ok((location, scale)) };
+    let roles = dist::find(&draw.family).map(|d| d.arguments).unwrap_or(&[]);
+    for (argument, spec) in draw.arguments.iter().zip(roles) {
+        match spec.role {
+            Role::Location => location = evaluate(argument, env)?,
+            Role::Scale => scale = evaluate(argument, env)?,
+            _ => {}
+        }
+    }
+    Ok((location, scale))
 }

@@ -8,7 +8,7 @@ mod plain;
 mod plan;
 mod shared;
 
-pub use evaluate::{Env, EvaluateError, Value, evaluate};
+pub use evaluate::{Env, EvaluateError, Value, evaluate, location_scale, parameter_values};
 pub(crate) use layout::element_labels;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
 pub use shared::{Key, SharedPlan, Standardisation};

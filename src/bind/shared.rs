@@ -287,6 +287,18 @@ fn domains(recording: &Recording) -> Vec<(f64, f64)> {
 }
 
 impl SharedPlan {
+    /// Mean and variance of every key, in the units the fit sees.
+    pub fn feature_moments(&self, standardized: bool) -> Vec<(f64, f64)> {
+        let one = |(key, scale): (&Key, &Standardisation)| {
+            let values = observed(&self.recording, key);
+            let n = values.len().max(1) as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+            if standardized { ((mean - scale.mean) / scale.sd, variance / (scale.sd * scale.sd)) } else { (mean, variance) }
+        };
+        self.keys.iter().zip(&self.standardisation).map(one).collect()
+    }
+
     /// Number of nodes of the latent's grid in each run; empty without a grid.
     pub fn grid_nodes(&self) -> Vec<usize> {
         let Some(step) = self.grid_step else { return Vec::new() };

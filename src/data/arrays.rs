@@ -79,13 +79,16 @@ pub fn parse_arrays(file: &Path, bytes: &[u8]) -> Result<Arrays, DataError> {
         return Ok(arrays);
     }
     loop {
-        let line = scan.line();
+        scan.skip_blanks();
+        let start = scan.at;
         let name = scan.name()?;
         scan.expect(':', "`:` after a name")?;
         let mut part = Part::new(&name);
         part.read(&mut scan, 0)?;
         let array = part.finish();
         if arrays.insert(name.clone(), array).is_err() {
+            scan.at = start;
+            let line = scan.line();
             return Err(DataError::NameTwice { file: file.to_path_buf(), line, name });
         }
         if scan.accept('}') {
@@ -174,12 +177,13 @@ impl<'a> Scanner<'a> {
         if end == 0 { rest.chars().next().map_or("", |c| &rest[..c.len_utf8()]) } else { &rest[..end] }
     }
 
-    fn line(&mut self) -> u64 {
-        self.skip_blanks();
+    /// The line of the current position. Counted from the start of the text, so only for messages.
+    fn line(&self) -> u64 {
         1 + self.text[..self.at].matches('\n').count() as u64
     }
 
     fn error(&mut self, expected: &'static str) -> DataError {
+        self.skip_blanks();
         let line = self.line();
         let start = self.text[..self.at].rfind('\n').map_or(0, |i| i + 1);
         let column = 1 + self.text[start..self.at].chars().count() as u64;
@@ -257,11 +261,10 @@ impl<'n> Part<'n> {
     }
 
     fn read_number(&mut self, scan: &mut Scanner<'_>, level: usize) -> Result<(), DataError> {
-        let line = scan.line();
         let word = scan.word();
         let entry = |found: String, fix| DataError::Entry {
             file: scan.file.to_path_buf(),
-            line,
+            line: scan.line(),
             name: self.name.to_string(),
             index: self.index.clone(),
             found,
@@ -283,7 +286,7 @@ impl<'n> Part<'n> {
         Ok(())
     }
 
-    fn ragged(&self, scan: &mut Scanner<'_>, found: Extent, expected: Extent) -> DataError {
+    fn ragged(&self, scan: &Scanner<'_>, found: Extent, expected: Extent) -> DataError {
         DataError::Ragged {
             file: scan.file.to_path_buf(),
             line: scan.line(),

@@ -188,8 +188,10 @@ impl Reader {
 fn check_header(file: &Path, header: &[String], delimiter: u8) -> Result<(), DataError> {
     let separator = char::from(delimiter).to_string();
     if header[0] != "time" && header[0] != "onset" {
-        let others: Vec<&str> = header.iter().map(String::as_str).filter(|h| *h != "time" && *h != "onset").collect();
-        let header_line = format!("time{separator}{}", others.join(&separator));
+        let others = header.iter().filter(|h| *h != "time" && *h != "onset").enumerate();
+        // A first line of numbers is no header: the line to add needs names as well.
+        let named = others.map(|(i, h)| if token::value(h).is_ok() { format!("feature_{}", i + 1) } else { h.clone() });
+        let header_line = [vec!["time".to_string()], named.collect()].concat().join(&separator);
         return Err(DataError::NoTime {
             file: file.to_path_buf(),
             found: excerpt(&header[0]),

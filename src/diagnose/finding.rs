@@ -1,5 +1,6 @@
 //! What can speak against draws, each with its facts, and in plain words what to do about it.
 
+use super::verdict::{LARGEST_DIVERGENT_FRACTION, LOWEST_BFMI};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
@@ -26,6 +27,21 @@ pub enum Finding {
     DepthHits { per_chain: Vec<usize>, draws: usize, threshold: f64 },
     /// BFMI below the threshold.
     LowBfmi { chains: Vec<Chain>, threshold: f64 },
+}
+
+impl Finding {
+    /// Worth knowing, but no reason by itself to distrust the draws: a stray divergence, slow trees, a BFMI just below
+    /// the usual limit.
+    pub fn is_warning(&self) -> bool {
+        match self {
+            Finding::Divergences { per_chain, draws } => {
+                per_chain.iter().sum::<usize>() as f64 <= LARGEST_DIVERGENT_FRACTION * *draws as f64
+            }
+            Finding::DepthHits { .. } => true,
+            Finding::LowBfmi { chains, .. } => chains.iter().all(|c| c.value >= LOWEST_BFMI),
+            _ => false,
+        }
+    }
 }
 
 /// A measure of how well draws can be trusted.

@@ -14,6 +14,10 @@ pub const LARGEST_R_HAT: f64 = 1.01;
 pub const SMALLEST_ESS_PER_CHAIN: f64 = 100.0;
 /// Smallest BFMI that passes.
 pub const SMALLEST_BFMI: f64 = 0.3;
+/// Smallest BFMI that passes with a warning.
+pub const LOWEST_BFMI: f64 = 0.2;
+/// Largest fraction of draws that may diverge and still pass, with a warning: one in 400.
+pub const LARGEST_DIVERGENT_FRACTION: f64 = 0.0025;
 /// Largest fraction of draws that may end at the limit of tree depth.
 pub const LARGEST_DEPTH_HIT_FRACTION: f64 = 0.01;
 
@@ -37,6 +41,8 @@ pub struct Inputs<'a> {
 pub enum Level {
     /// Every indicator is there and passes.
     Fine,
+    /// Every indicator is there and passes, but some only just: read the findings.
+    Caution,
     /// At least one finding speaks against the draws.
     Doubt,
 }
@@ -60,7 +66,13 @@ pub fn verdict(inputs: &Inputs) -> Verdict {
     findings.extend(of_divergences(inputs));
     findings.extend(of_depth_hits(inputs));
     findings.extend(of_bfmi(inputs));
-    let level = if findings.is_empty() { Level::Fine } else { Level::Doubt };
+    let level = if findings.is_empty() {
+        Level::Fine
+    } else if findings.iter().all(Finding::is_warning) {
+        Level::Caution
+    } else {
+        Level::Doubt
+    };
     Verdict { level, findings, constants }
 }
 

@@ -36,6 +36,25 @@ impl Coordinates {
         self.transforms.iter().zip(x).enumerate().map(|(i, (t, &x))| t.to_unconstrained(x).ok_or(i)).collect()
     }
 
+    /// Physical to unconstrained; a coordinate on a bound is moved inside by a millionth of its scale.
+    pub fn interior(&self, x: &[f64]) -> Vec<f64> {
+        let one = |(t, &x): (&Transform, &f64)| {
+            let inner = match *t {
+                Transform::Identity => x,
+                Transform::Lower(lo) => x.max(lo + 1e-6 * lo.abs().max(1.0)),
+                Transform::Upper(hi) => x.min(hi - 1e-6 * hi.abs().max(1.0)),
+                Transform::Interval(lo, hi) => x.clamp(lo + 1e-6 * (hi - lo), hi - 1e-6 * (hi - lo)),
+            };
+            t.to_unconstrained(inner).unwrap_or(0.0)
+        };
+        self.transforms.iter().zip(x).map(one).collect()
+    }
+
+    /// A physical gradient in unconstrained coordinates, without the Jacobian term.
+    pub fn chain_rule(&self, u: &[f64], gradient: &[f64]) -> Vec<f64> {
+        self.transforms.iter().zip(u).zip(gradient).map(|((t, &u), g)| g * t.derivative(u)).collect()
+    }
+
     /// Adds the log Jacobian to `value` and turns a physical gradient into an unconstrained one, in place.
     pub fn pull_back(&self, u: &[f64], value: f64, gradient: &mut [f64]) -> f64 {
         let mut total = value;

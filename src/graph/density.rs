@@ -30,3 +30,13 @@ pub trait Evaluator: Send {
     /// Log density at `x` (length d); writes its gradient (length d). `-inf` is a valid value (outside the support).
     fn log_density_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Rejection>;
 }
+
+impl<D: LogDensity + Send + ?Sized> LogDensity for Box<D> {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn evaluator(&self) -> Box<dyn Evaluator + '_> {
+        (**self).evaluator()
+    }
+}

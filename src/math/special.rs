@@ -13,9 +13,7 @@ mod tests;
 pub use beta::ln_beta;
 pub use gamma::{digamma, ln_factorial, ln_gamma, trigamma};
 pub use incomplete_beta::{inc_beta, inv_inc_beta, log_inc_beta};
-pub use incomplete_gamma::{
-    inc_gamma_lower, inc_gamma_upper, inv_inc_gamma_lower, inv_inc_gamma_upper, log_inc_gamma,
-};
+pub use incomplete_gamma::{inc_gamma_lower, inc_gamma_upper, inv_inc_gamma_lower, inv_inc_gamma_upper, log_inc_gamma};
 pub use normal::{erf, erfc, erfcx, log_ndtr, ndtr, ndtri, ndtri_exp};
 
 /// Half of log(2 pi).

@@ -94,3 +94,71 @@ impl Transform {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Transform; 5] = [
+        Transform::Identity,
+        Transform::Lower(-1.5),
+        Transform::Upper(2.0),
+        Transform::Interval(-3.0, 0.5),
+        Transform::Interval(1.0, 1.0 + 1e-6),
+    ];
+
+    #[test]
+    fn derivatives_are_differences() {
+        for t in ALL {
+            for u in [-9.0, -2.3, -0.1, 0.0, 0.7, 3.0, 8.0] {
+                let h = 1e-4;
+                let central = |f: &dyn Fn(f64) -> f64| {
+                    (8.0 * (f(u + h) - f(u - h)) - (f(u + 2.0 * h) - f(u - 2.0 * h))) / (12.0 * h)
+                };
+                let slope = central(&|u| t.to_physical(u));
+                let rounding = 1e-11 * (1.0 + t.to_physical(u).abs());
+                assert!((slope - t.derivative(u)).abs() <= 1e-9 * slope.abs() + rounding, "{t:?} {u}");
+                let want = t.derivative(u).abs().ln();
+                assert!((t.log_jacobian(u) - want).abs() < 1e-13 * want.abs().max(1.0), "{t:?} {u}");
+                let slope = central(&|u| t.log_jacobian(u));
+                assert!((slope - t.log_jacobian_derivative(u)).abs() < 1e-10, "{t:?} {u}");
+            }
+        }
+    }
+
+    #[test]
+    fn coordinates_return() {
+        for t in ALL {
+            for u in [-20.0, -3.0, 0.0, 1.0, 9.0] {
+                let x = t.to_physical(u);
+                let back = t.to_unconstrained(x).unwrap();
+                // What a rounding of x near a bound leaves.
+                let rounding = 2.0 * f64::EPSILON * (1.0 + x.abs()) / t.derivative(u).abs();
+                assert!((back - u).abs() <= 1e-14 * u.abs() + 2.0 * rounding, "{t:?} {u}: {back}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_interior_points_have_a_coordinate() {
+        assert_eq!(Transform::from_bounds(f64::NEG_INFINITY, f64::INFINITY), Transform::Identity);
+        assert_eq!(Transform::from_bounds(1.0, f64::INFINITY), Transform::Lower(1.0));
+        assert_eq!(Transform::from_bounds(f64::NEG_INFINITY, 1.0), Transform::Upper(1.0));
+        let interval = Transform::from_bounds(1.0, 2.0);
+        for t in [Transform::Lower(1.0), Transform::Upper(1.0), interval] {
+            assert_eq!(t.to_unconstrained(1.0), None);
+        }
+        assert_eq!(interval.to_unconstrained(2.0), None);
+        assert_eq!(interval.to_unconstrained(f64::NAN), None);
+        assert_eq!(Transform::Identity.to_unconstrained(f64::INFINITY), None);
+        assert_eq!(Transform::Lower(0.0).to_unconstrained(f64::INFINITY), None);
+    }
+
+    #[test]
+    fn far_coordinates_stay_in_the_interval() {
+        let unit = Transform::Interval(0.0, 1.0);
+        assert!(unit.to_physical(-1e4) > 0.0 && unit.to_physical(1e4) < 1.0);
+        assert_eq!(unit.log_jacobian(1e4), -1e4);
+        assert_eq!(unit.log_jacobian_derivative(1e4), -1.0);
+    }
+}

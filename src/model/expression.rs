@@ -70,8 +70,8 @@ impl Scope {
 
     /// Declares `name`, unless it is taken.
     pub fn declare(&mut self, name: &Ident, entry: Entry) {
+        // Distributions stand only behind `~`, so their names are free: `beta` is a common coefficient.
         let builtin = functions::find(&name.name).is_some()
-            || crate::math::dist::find(&name.name).is_some()
             || CONSTANTS.iter().any(|c| c.0 == name.name);
         if builtin || functions::SHARED_WORDS.contains(&name.name.as_str()) {
             self.errors.push(

@@ -1,1 +1,11 @@
-//! todo
+//! What a fit says: summaries, the verdict, and their forms as terminal tables, CSV and JSON.
+
+mod judge;
+mod latent;
+mod summary;
+mod table;
+
+pub use judge::{Judgement, judge};
+pub use latent::latent_csv;
+pub use summary::{Row, Summary, summarize_archive};
+pub use table::{facts, summary_table};

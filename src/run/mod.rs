@@ -1,1 +1,15 @@
-//! todo
+//! Drives inference: chains on threads, seeds, interrupt, progress.
+
+mod alternate;
+mod fit;
+mod interrupt;
+mod mode;
+mod point;
+mod progress;
+mod sample;
+mod start;
+
+pub use fit::{FitError, default_method, fit};
+pub use interrupt::interrupt_flag;
+pub use point::{Evaluation, PointError, evaluate_at};
+pub use progress::{Progress, Reporting, duration};

@@ -57,6 +57,15 @@ fn every_literal_is_the_nearest_double() {
 }
 
 #[test]
+fn long_arrays_are_read_in_linear_time() {
+    // A reader that looks back over the text at every number would need minutes for this.
+    let text: Vec<String> = (0..400_000).map(|i| format!("{i}")).collect();
+    let got = array(&format!("[{}]", text.join(",\n")));
+    assert_eq!(got.shape, [400_000]);
+    assert!(got.values.iter().enumerate().all(|(i, v)| *v == i as f64));
+}
+
+#[test]
 fn arrays_agree_with_a_generic_reader_and_naive_flattening() {
     fn flatten(value: &serde_json::Value, shape: &mut Vec<usize>, depth: usize, out: &mut Vec<f64>) {
         match value.as_array() {

@@ -70,6 +70,9 @@ fn a_table_without_times_is_refused_with_the_line_to_add() {
         matches!(&error, DataError::NoTime { found, header, .. } if found == "x" && header == "time,x,y"),
         "{error}"
     );
+    let bare = refusal(&[("a_r_eda.tsv", "0.5\t-1\n0.6\t1\n")]);
+    assert!(matches!(&bare, DataError::NoTime { header, .. } if header == "time\tfeature_1\tfeature_2"), "{bare}");
+    assert!(bare.to_string().contains("No sampling rate is ever assumed"), "{bare}");
     let late = refusal(&[("a_r_eda.csv", "x,time\n1,2\n")]);
     assert!(matches!(&late, DataError::NoTime { header, .. } if header == "time,x"), "{late}");
 }

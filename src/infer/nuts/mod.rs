@@ -121,7 +121,8 @@ pub struct Transition {
     pub step_size: f64,
 }
 
-/// What went wrong during warm-up; all zero in a healthy one.
+/// What went wrong during warm-up. A few divergences are usual while the first step sizes are tried; many in a row, or
+/// anything else above zero, are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WarmupFaults {
     /// Transitions that ended in a divergence.
@@ -313,7 +314,7 @@ fn check(settings: &Settings) -> Result<(), StartError> {
     if !(1..=20).contains(&max_depth) {
         return Err(StartError::Setting { name: "max_depth", value: f64::from(max_depth), range: "1 to 20" });
     }
-    if !(max_energy_error > 0.0) {
+    if max_energy_error.is_nan() || max_energy_error <= 0.0 {
         return Err(StartError::Setting { name: "max_energy_error", value: max_energy_error, range: "positive" });
     }
     Ok(())

@@ -193,26 +193,28 @@ fn transitions_tell_the_truth() {
     };
     let mut chain = Chain::new(&counted, &[1.0, 0.0, -1.0], settings, rng(1)).unwrap();
     let mut leapfrogs = 0;
+    let mut diverged = 0;
     for i in 0..160 {
         assert_eq!(chain.completed(), i);
         assert!(!chain.is_finished());
         let step_size = chain.step_size();
         let t = chain.step();
         leapfrogs += t.leapfrogs;
+        diverged += usize::from(t.divergence.is_some());
         assert_eq!(t.phase, if i < 100 { Phase::Warmup } else { Phase::Sampling });
         assert_eq!(t.step_size, step_size);
         assert_eq!(t.log_density, chain.log_density());
         assert!((t.log_density + 0.5 * chain.position().iter().map(|x| x * x).sum::<f64>()).abs() < 1e-14);
-        assert!(t.energy > 0.0 && t.acceptance > 0.0 && t.acceptance <= 1.0);
-        assert!(t.divergence.is_none() && !t.max_depth_reached);
+        assert!(t.energy > 0.0 && (0.0..=1.0).contains(&t.acceptance));
         if i > 100 {
+            assert!(t.acceptance > 0.0 && t.divergence.is_none() && !t.max_depth_reached);
             assert!(t.leapfrogs >= (1 << t.depth) - 1 && t.leapfrogs < 2 << t.depth, "{t:?}");
             assert_eq!(t.step_size, step_size);
         }
     }
     assert!(chain.is_finished());
     assert_eq!(leapfrogs, calls.load(std::sync::atomic::Ordering::Relaxed));
-    assert_eq!(chain.warmup_faults(), WarmupFaults::default());
+    assert_eq!(chain.warmup_faults(), WarmupFaults { divergences: diverged, ..WarmupFaults::default() });
 }
 
 #[test]
@@ -234,22 +236,28 @@ fn energy_is_the_hamiltonian_of_the_refreshed_start() {
     assert!((sum / n - 4.0f64).abs() < 6.0 * 2.0 / f64::sqrt(n), "{}", sum / n);
 }
 
+/// Dual averaging holds the mean acceptance of the iterations it controls at the target. The averaged step that is used
+/// afterwards accepts more (0.9 for 0.8 on a normal), since acceptance falls off faster above it than it rises below.
 #[test]
-fn warmup_reaches_the_target_acceptance() {
+fn warmup_holds_the_target_acceptance() {
     for (density, dim) in [(&Gaussian::standard(10) as &dyn LogDensity, 10), (&Quartic { dim: 5 }, 5)] {
         for target in [0.6, 0.8, 0.95] {
-            let settings = Settings { warmup: 1000, draws: 2000, target_accept: target, ..Settings::default() };
+            let settings = Settings { warmup: 4000, draws: 1000, target_accept: target, ..Settings::default() };
             let mut chain = Chain::new(density, &vec![0.3; dim], settings, rng(7)).unwrap();
-            let (mut sum, mut n) = (0.0, 0.0);
+            // Past the last restart, 1950, there is one long stretch of dual averaging up to 3950.
+            let (mut warm, mut sampled) = (Vec::new(), Vec::new());
             while !chain.is_finished() {
+                let iteration = chain.completed();
                 let t = chain.step();
                 if t.phase == Phase::Sampling {
-                    sum += t.acceptance;
-                    n += 1.0;
+                    sampled.push(t.acceptance);
+                } else if (2450..3950).contains(&iteration) {
+                    warm.push(t.acceptance);
                 }
             }
-            let mean: f64 = sum / n;
-            assert!((mean - target).abs() < 0.03, "target {target}, d {dim}: {mean}");
+            let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
+            assert!((mean(&warm) - target).abs() < 0.03, "target {target}, d {dim}: {}", mean(&warm));
+            assert!(mean(&sampled) > target - 0.03, "target {target}, d {dim}: {}", mean(&sampled));
         }
     }
 }
@@ -437,9 +445,8 @@ fn memory_is_bounded_by_the_depth() {
     let mut h = Hamiltonian::new(density.evaluator(), Metric::identity(MetricKind::Diagonal, 2));
     let mut tree = Tree::new(evaluated(&mut h, &[0.5, 0.5]));
     let mut r = rng(4);
-    for _ in 0..20 {
-        let outcome = tree.transition(&mut h, 1e-3, Limits { max_depth: 10, max_energy_error: 1000.0 }, &mut r);
-        assert!(outcome.depth >= 9, "{}", outcome.depth);
-    }
+    let limits = Limits { max_depth: 10, max_energy_error: 1000.0 };
+    let full = (0..20).filter(|_| tree.transition(&mut h, 1e-3, limits, &mut r).max_depth_reached).count();
+    assert!(full > 10, "{full}");
     assert!(tree.points_allocated() <= 3 * 11 + 3, "{}", tree.points_allocated());
 }

@@ -183,8 +183,9 @@ impl Tree {
             self.visited += 1;
             let rejection = result.err();
             let error = to.energy - start_energy;
-            // Written so that NaN, which compares false, is a divergence too.
-            if rejection.is_some() || !(error <= max_energy_error) {
+            // NaN compares false: it is not usable.
+            let usable = rejection.is_none() && error <= max_energy_error;
+            if !usable {
                 let known = rejection.is_none() && !error.is_nan();
                 return Growth::Diverged(Divergence {
                     start: from.position.clone(),

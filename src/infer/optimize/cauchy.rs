@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use super::bounds::Bounds;
 use super::compact::{Compact, dot};
 
-/// The point and W' (point - x).
+/// Where the subspace minimisation starts: the point and W' (point - x).
 #[derive(Debug)]
 pub(super) struct CauchyPoint {
     pub point: Vec<f64>,
@@ -22,6 +22,12 @@ pub(super) struct CauchyPoint {
 
 pub(super) fn cauchy_point(x: &[f64], gradient: &[f64], bounds: &Bounds, memory: &Compact) -> CauchyPoint {
     let dim = x.len();
+    let no_bounds = bounds.lower.iter().all(|l| l.is_infinite()) && bounds.upper.iter().all(|u| u.is_infinite());
+    if no_bounds && memory.pairs() > 0 {
+        // The subspace is the whole space, whose minimiser is the same from any point: start from x.
+        let (free, fixed) = ((0..dim).collect(), Vec::new());
+        return CauchyPoint { point: x.to_vec(), projected_step: vec![0.0; 2 * memory.pairs()], free, fixed };
+    }
     let theta = memory.theta();
     let mut point = x.to_vec();
     let mut direction = vec![0.0; dim];

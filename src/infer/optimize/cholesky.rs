@@ -8,6 +8,13 @@ pub struct NotPositiveDefinite {
     pub value: f64,
 }
 
+/// A diagonal entry of the factor, squared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pivot {
+    pub index: usize,
+    pub value: f64,
+}
+
 /// Lower factor L with L L' = A.
 #[derive(Debug, Clone)]
 pub struct Cholesky {
@@ -71,6 +78,12 @@ impl Cholesky {
         inverse
     }
 
+    /// The smallest pivot and its position; none for an empty matrix.
+    pub fn smallest_pivot(&self) -> Option<Pivot> {
+        let pivots = (0..self.size).map(|i| Pivot { index: i, value: self.lower[i * self.size + i].powi(2) });
+        pivots.min_by(|a, b| a.value.total_cmp(&b.value))
+    }
+
     /// log det A.
     pub fn log_determinant(&self) -> f64 {
         (0..self.size).map(|i| 2.0 * self.lower[i * self.size + i].ln()).sum()
@@ -94,8 +107,12 @@ mod tests {
             }
         }
         // Determinant by cofactors.
-        let det = 4.0 * (5.0 * 3.0 - 0.25) - 2.0 * (2.0 * 3.0 + 0.5) + (-1.0) * (2.0 * 0.5 + 5.0);
+        let det = 4.0 * (5.0 * 3.0 - 0.25) - 2.0 * (2.0 * 3.0 + 0.5) - (2.0 * 0.5 + 5.0);
         assert!((factor.log_determinant() - f64::ln(det)).abs() < 1e-14);
+        // The leading blocks have determinants 4 and 16, so the pivots are 4, 4 and det / 16.
+        let smallest = factor.smallest_pivot().expect("three pivots");
+        assert_eq!(smallest.index, 2);
+        assert!((smallest.value - det / 16.0).abs() < 1e-14);
     }
 
     #[test]

@@ -170,11 +170,11 @@ impl Compact {
         if k == 0 {
             return Ok(p);
         }
-        let mut u = vec![0.0; 2 * k];
-        for j in 0..k {
-            u[j] = free.iter().zip(r).map(|(&i, v)| self.y[j][i] * v).sum();
-            u[k + j] = theta * free.iter().zip(r).map(|(&i, v)| self.s[j][i] * v).sum::<f64>();
+        let mut spread = vec![0.0; free.len() + fixed.len()];
+        for (&i, &value) in free.iter().zip(r) {
+            spread[i] = value;
         }
+        let mut u = self.project(&spread);
         self.solve_reduced(fixed, &mut u)?;
         self.add_expanded(&u, free, 1.0 / (theta * theta), &mut p);
         Ok(p)

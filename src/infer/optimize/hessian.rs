@@ -3,6 +3,8 @@
 //! Steps adapt to the curvature: `STEP` standard deviations (1 / sqrt(H_ii)) of each coordinate, where truncation and
 //! rounding are both small. Near a bound the one-sided formula (-3 g(0) + 4 g(h) - g(2h)) / 2h is used.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::bounds::Bounds;
 use crate::graph::{Evaluator, Rejection};
 
@@ -15,13 +17,15 @@ const ATTEMPTS: usize = 5;
 /// Halvings of a step into a rejected region before giving up.
 const HALVINGS: usize = 10;
 
-/// No derivative near `coordinate`: the density is rejected at the smallest step, `step`.
+/// Why there is no Hessian.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("no Hessian in coordinate {coordinate}: rejected at a step of {step:e}: {rejection}")]
-pub struct HessianError {
-    pub coordinate: usize,
-    pub step: f64,
-    pub rejection: Rejection,
+pub enum HessianError {
+    /// The density is rejected next to the point even at the smallest step, `step`.
+    #[error("no second derivative in coordinate {coordinate}: rejected at a step of {step:e}: {rejection}")]
+    Rejected { coordinate: usize, step: f64, rejection: Rejection },
+    /// The stop flag was raised.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 /// Second derivatives over chosen coordinates.
@@ -36,20 +40,25 @@ pub struct Hessian {
 }
 
 /// Hessian of minus the log density at `x` (length d) over the coordinates `free`, which are inside the bounds.
+/// `stop` is read before each coordinate.
 ///
 /// # Errors
-/// [`HessianError`] with the coordinate and the rejection.
+/// [`HessianError`] with the coordinate and the rejection, or when interrupted.
 pub fn negative_hessian(
     evaluator: &mut dyn Evaluator,
     x: &[f64],
     free: &[usize],
     bounds: &Bounds,
+    stop: Option<&AtomicBool>,
 ) -> Result<Hessian, HessianError> {
     let mut differences =
         Differences { evaluator, x, free, bounds, moved: x.to_vec(), gradient: vec![0.0; x.len()], evaluations: 0 };
     let n = free.len();
     let mut matrix = Vec::with_capacity(n * n);
     for (k, &coordinate) in free.iter().enumerate() {
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(HessianError::Interrupted);
+        }
         let mut step = f64::EPSILON.cbrt() * x[coordinate].abs().max(1.0);
         let mut row = differences.row(coordinate, &mut step)?;
         for _ in 1..ATTEMPTS {
@@ -105,7 +114,7 @@ impl Differences<'_> {
                     halvings += 1;
                     *step *= 0.5;
                 }
-                Err(rejection) => return Err(HessianError { coordinate, step: *step, rejection }),
+                Err(rejection) => return Err(HessianError::Rejected { coordinate, step: *step, rejection }),
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Laplace approximation at a mode: covariance = inverse Hessian of minus the log density over the free coordinates.
 
+use std::sync::atomic::AtomicBool;
+
 use super::bounds::Bounds;
 use super::cholesky::{Cholesky, NotPositiveDefinite};
 use super::hessian::{Hessian, HessianError, negative_hessian};
@@ -8,6 +10,9 @@ use crate::graph::LogDensity;
 
 /// Most free coordinates: two dense matrices of this order take 256 MiB.
 pub const LAPLACE_LIMIT: usize = 4096;
+
+/// Pivots of the Hessian, scaled to unit diagonal, at or below this are lost in the error of the differences.
+const RESOLUTION: f64 = 1e-8;
 
 /// Normal approximation at a mode.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,20 +38,26 @@ pub enum LaplaceError {
     /// Too many free coordinates for a dense Hessian.
     #[error("{free} free coordinates; a dense Hessian is limited to {limit}")]
     TooLarge { free: usize, limit: usize },
-    /// The density is rejected next to the mode.
+    /// The density is rejected next to the mode, or the stop flag was raised.
     #[error(transparent)]
     Hessian(#[from] HessianError),
-    /// The Hessian is not positive definite: this is no strict maximum. Pivots are of the Hessian scaled to unit
+    /// The Hessian is not positive definite within its accuracy: this is no strict maximum. Pivots are of the Hessian scaled to unit
     /// diagonal, except when the diagonal entry itself is not positive.
     #[error("not a strict maximum: the Hessian is not positive definite at coordinate {coordinate} (pivot {pivot:e})")]
     NotPositiveDefinite { coordinate: usize, pivot: f64 },
 }
 
-/// Standard errors of `density` at its mode `x` (length d) inside `lower`, `upper` (length d).
+/// Standard errors of `density` at its mode `x` (length d) inside `lower`, `upper` (length d). `stop` ends it early.
 ///
 /// # Errors
 /// [`LaplaceError`] with the coordinate, pivot or rejection.
-pub fn laplace(density: &dyn LogDensity, x: &[f64], lower: &[f64], upper: &[f64]) -> Result<Laplace, LaplaceError> {
+pub fn laplace(
+    density: &dyn LogDensity,
+    x: &[f64],
+    lower: &[f64],
+    upper: &[f64],
+    stop: Option<&AtomicBool>,
+) -> Result<Laplace, LaplaceError> {
     let bounds = Bounds { lower, upper };
     let dim = density.dim();
     if x.len() != dim {
@@ -63,7 +74,7 @@ pub fn laplace(density: &dyn LogDensity, x: &[f64], lower: &[f64], upper: &[f64]
         return Err(LaplaceError::TooLarge { free: n, limit: LAPLACE_LIMIT });
     }
     let mut evaluator = density.evaluator();
-    let Hessian { mut matrix, asymmetry, .. } = negative_hessian(&mut *evaluator, x, &free, &bounds)?;
+    let Hessian { mut matrix, asymmetry, .. } = negative_hessian(&mut *evaluator, x, &free, &bounds, stop)?;
     let mut root = Vec::with_capacity(n);
     for (k, &coordinate) in free.iter().enumerate() {
         let pivot = matrix[k * n + k];
@@ -81,6 +92,12 @@ pub fn laplace(density: &dyn LogDensity, x: &[f64], lower: &[f64], upper: &[f64]
     let factor = Cholesky::new(matrix, n).map_err(|NotPositiveDefinite { pivot, value }| {
         LaplaceError::NotPositiveDefinite { coordinate: free[pivot], pivot: value }
     })?;
+    if let Some(smallest) = factor.smallest_pivot()
+        && smallest.value <= RESOLUTION.max(10.0 * asymmetry)
+    {
+        let (coordinate, pivot) = (free[smallest.index], smallest.value);
+        return Err(LaplaceError::NotPositiveDefinite { coordinate, pivot });
+    }
     let mut covariance = factor.inverse();
     for i in 0..n {
         for j in 0..n {

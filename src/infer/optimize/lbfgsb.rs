@@ -3,6 +3,7 @@
 //! Byrd, Lu, Nocedal and Zhu (1995), with the subspace step of Morales and Nocedal (2011): generalised Cauchy point,
 //! subspace minimisation, line search, compact limited-memory matrix.
 
+use super::CERTIFICATE;
 use super::bounds::Bounds;
 use super::cauchy::cauchy_point;
 use super::compact::{Compact, dot};
@@ -154,9 +155,7 @@ impl Run<'_> {
         let mut stalled = 0;
         let mut iterations = 0;
         loop {
-            if objective.bounds.projected_gradient(&self.state.x, &self.state.physical_gradient)
-                <= self.settings.gradient_tolerance
-            {
+            if self.projected_gradient(objective) <= self.settings.gradient_tolerance {
                 return (iterations, Termination::GradientTolerance);
             }
             if self.state.value < -UNBOUNDED {
@@ -179,16 +178,19 @@ impl Run<'_> {
         }
     }
 
+    fn projected_gradient(&self, objective: &Scaled) -> f64 {
+        objective.bounds.projected_gradient(&self.state.x, &self.state.physical_gradient)
+    }
+
     /// What it means that the value stopped falling.
     fn stall(&self, objective: &Scaled) -> Termination {
-        if objective.bounds.projected_gradient(&self.state.x, &self.state.physical_gradient)
-            <= self.settings.gradient_tolerance
-        {
+        let projected_gradient = self.projected_gradient(objective);
+        if projected_gradient <= self.settings.gradient_tolerance {
             return Termination::GradientTolerance;
         }
         match &self.seen {
             // Creeping up to a wall of rejected points is no convergence.
-            Some(facts) if facts.rejections > 0 => self.failure(facts.clone()),
+            Some(facts) if facts.rejections > 0 && projected_gradient > CERTIFICATE => self.failure(facts.clone()),
             _ => Termination::ValueTolerance,
         }
     }
@@ -217,7 +219,8 @@ impl Run<'_> {
             if fresh {
                 let rounding = self.settings.value_tolerance * self.state.value.abs().max(1.0);
                 let exhausted = promised <= rounding && facts.rejections == 0;
-                return Err(if exhausted { Termination::ValueTolerance } else { self.failure(facts) });
+                let certified = self.projected_gradient(objective) <= CERTIFICATE;
+                return Err(if exhausted || certified { Termination::ValueTolerance } else { self.failure(facts) });
             }
             if facts.trials > 0 {
                 promised = -0.5 * facts.slope;

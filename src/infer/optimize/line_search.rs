@@ -86,10 +86,6 @@ pub(super) fn search(
                 wall = t;
                 let factor = if interval.best.t == 0.0 { 0.1 } else { 0.5 };
                 t = interval.best.t + factor * (wall - interval.best.t);
-                // The wall cuts off an interval that reached beyond it.
-                if interval.bracketed && interval.other.t >= wall {
-                    interval.bracketed = false;
-                }
                 if wall - interval.best.t <= 1e-10 * wall {
                     break;
                 }
@@ -97,7 +93,7 @@ pub(super) fn search(
             }
         };
         let wolfe = sufficient(trial) && trial.g.abs() <= -C2 * slope;
-        let within_rounding = trial.f <= value + ROUNDING * value.abs()
+        let within_rounding = (trial.f - value).abs() <= ROUNDING * value.abs()
             && trial.g <= (2.0 * C1_ROUNDING - 1.0) * slope
             && trial.g >= C2 * slope;
         let still_falling_at_the_end = t == longest && sufficient(trial) && trial.g <= C1 * slope;

@@ -150,9 +150,11 @@ fn climb(density: &dyn LogDensity, start: &[f64], bounds: &Bounds, settings: &Se
     }
     if !climb.is_certified() && climb.has_stalled(settings) {
         if climb.x.len() <= NEWTON_LIMIT {
-            climb.finish(&mut *evaluator, bounds, settings.gradient_tolerance);
+            climb.finish(&mut *evaluator, bounds, settings);
         }
-        if !climb.is_certified() {
+        if !climb.is_certified() && settings.interrupted() {
+            climb.termination = Termination::Interrupted;
+        } else if !climb.is_certified() {
             climb.termination =
                 Termination::Stalled { projected_gradient: climb.projected_gradient, gain: climb.value - first };
         }
@@ -220,7 +222,7 @@ impl Climb {
     }
 
     /// Newton steps from the end point.
-    fn finish(&mut self, evaluator: &mut dyn Evaluator, bounds: &Bounds, tolerance: f64) {
+    fn finish(&mut self, evaluator: &mut dyn Evaluator, bounds: &Bounds, settings: &Settings) {
         let mut polished = Polished {
             x: self.x.clone(),
             value: self.value,
@@ -228,7 +230,7 @@ impl Climb {
             steps: 0,
             evaluations: 0,
         };
-        polished.polish(evaluator, bounds, tolerance);
+        polished.polish(evaluator, bounds, settings);
         self.evaluations += polished.evaluations;
         if polished.steps == 0 {
             return;
@@ -239,7 +241,7 @@ impl Climb {
         self.x = polished.x;
         self.value = polished.value;
         self.gradient = polished.gradient;
-        if self.projected_gradient <= tolerance {
+        if self.projected_gradient <= settings.gradient_tolerance {
             self.termination = Termination::GradientTolerance;
         } else if self.is_certified() {
             self.termination = Termination::ValueTolerance;

@@ -3,9 +3,12 @@
 //! A step (H + lambda diag H)^-1 g over the free coordinates is taken only when it lowers the projected gradient and does
 //! not worsen the value beyond rounding.
 
+use std::sync::atomic::AtomicBool;
+
 use super::bounds::Bounds;
 use super::cholesky::Cholesky;
 use super::hessian::{Hessian, negative_hessian};
+use super::outcome::Settings;
 use crate::graph::Evaluator;
 
 /// Newton steps at most.
@@ -34,16 +37,17 @@ impl Polished {
         bounds.projected_gradient(&self.x, &descent)
     }
 
-    /// Takes Newton steps until the projected gradient is at most `tolerance` or no step helps.
-    pub fn polish(&mut self, evaluator: &mut dyn Evaluator, bounds: &Bounds, tolerance: f64) {
+    /// Takes Newton steps until the projected gradient is within its tolerance, no step helps, or it is interrupted.
+    pub fn polish(&mut self, evaluator: &mut dyn Evaluator, bounds: &Bounds, settings: &Settings) {
         for _ in 0..STEPS {
-            if self.projected_gradient(bounds) <= tolerance || !self.step(evaluator, bounds) {
+            let done = self.projected_gradient(bounds) <= settings.gradient_tolerance;
+            if done || !self.step(evaluator, bounds, settings.stop) {
                 return;
             }
         }
     }
 
-    fn step(&mut self, evaluator: &mut dyn Evaluator, bounds: &Bounds) -> bool {
+    fn step(&mut self, evaluator: &mut dyn Evaluator, bounds: &Bounds, stop: Option<&AtomicBool>) -> bool {
         // A coordinate at a bound from which the density rises inwards may move.
         let mut moving = bounds.free(&self.x);
         moving.extend(
@@ -53,7 +57,7 @@ impl Polished {
                 .filter(|&i| bounds.lower[i] < bounds.upper[i])
                 .filter(|&i| bounds.projected_component(i, self.x[i], -self.gradient[i]) != 0.0),
         );
-        let Ok(hessian) = negative_hessian(evaluator, &self.x, &moving, bounds) else {
+        let Ok(hessian) = negative_hessian(evaluator, &self.x, &moving, bounds, stop) else {
             return false;
         };
         self.evaluations += hessian.evaluations;

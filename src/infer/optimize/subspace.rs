@@ -25,7 +25,9 @@ pub(super) fn subspace_minimiser(
     }
     let theta = memory.theta();
     let mut residual: Vec<f64> = free.iter().map(|&i| gradient[i] + theta * (point[i] - x[i])).collect();
-    memory.add_expanded(&memory.middle(&projected_step), &free, -1.0, &mut residual);
+    if projected_step.iter().any(|part| *part != 0.0) {
+        memory.add_expanded(&memory.middle(&projected_step), &free, -1.0, &mut residual);
+    }
     let step = memory.solve_free(&free, &fixed, &residual)?;
 
     let mut target = point.clone();

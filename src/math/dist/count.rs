@@ -48,10 +48,7 @@ pub(super) const BERNOULLI_LOGIT: Distribution = Distribution {
 
 pub(super) const BINOMIAL_LOGIT: Distribution = Distribution {
     name: "binomial_logit",
-    arguments: &[
-        rigid("n", Domain::NonNegativeInteger, Role::Count),
-        rigid("alpha", Domain::Real, Role::LogOdds),
-    ],
+    arguments: &[rigid("n", Domain::NonNegativeInteger, Role::Count), rigid("alpha", Domain::Real, Role::LogOdds)],
     support: Support::CountsToArgument,
     location_scale: false,
     doc: "Number of successes in n trials, each with log odds alpha.",
@@ -187,7 +184,7 @@ fn expand_binomial(algebra: &mut dyn Algebra, x: Ref, args: &[Ref]) -> Ref {
 #[inline]
 fn poisson_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {
     let alpha = args[0];
-    if !(alpha.is_finite() && x >= 0.0 && x < f64::INFINITY && x == x.floor()) {
+    if !(alpha.is_finite() && (0.0..f64::INFINITY).contains(&x) && x == x.floor()) {
         return outside(alpha.is_finite(), x, d);
     }
     let rate = alpha.exp();

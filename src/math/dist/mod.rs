@@ -9,9 +9,9 @@ mod expression;
 mod normal;
 mod positive;
 mod student;
-mod truncation;
 #[cfg(test)]
 mod tests;
+mod truncation;
 
 use super::op::{Algebra, Ref};
 use rand::Rng;
@@ -145,6 +145,7 @@ impl Support {
 /// One distribution. The slices `args` hold the arguments in the order of `arguments`.
 ///
 /// An argument outside its domain makes every value NaN, which the caller rejects.
+#[derive(Debug)]
 pub struct Distribution {
     /// Its name in the language.
     pub name: &'static str,
@@ -180,7 +181,7 @@ impl Distribution {
     pub fn accepts(&self, args: &[f64]) -> bool {
         args.len() == self.arguments.len()
             && self.arguments.iter().zip(args).all(|(a, &v)| a.domain.contains(v))
-            && (self.support != Support::BetweenArguments || args[0] < args[1])
+            && (self.support != Support::BetweenArguments || finite_positive(args[1] - args[0]))
     }
 
     /// P(X <= x).

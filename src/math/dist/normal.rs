@@ -4,7 +4,7 @@
 
 use super::expression::Expression;
 use super::{Distribution, Domain, NO_TAILS, Role, Support, finite_positive, outside, smooth};
-use crate::math::op::{Algebra, Ref, Unary};
+use crate::math::op::{Ref, Unary};
 use crate::math::special::{HALF_LN_2PI, erf, erfc, log_ndtr};
 use rand::Rng;
 use rand_distr::{Distribution as _, StandardNormal};

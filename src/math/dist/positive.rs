@@ -4,7 +4,7 @@
 
 use super::expression::Expression;
 use super::{Distribution, Domain, NO_TAILS, Role, Support, finite_positive, outside, rigid, smooth};
-use crate::math::op::{Algebra, Ref, Unary};
+use crate::math::op::{Ref, Unary};
 use crate::math::special::{digamma, ln_gamma, log_complement, log_inc_gamma};
 use rand::Rng;
 use rand_distr::{Distribution as _, Exp1, Gamma};
@@ -146,7 +146,7 @@ fn inv_gamma_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {
 
 fn exponential_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {
     let valid = finite_positive(args[0]);
-    if !(valid && x >= 0.0 && x < f64::INFINITY) {
+    if !(valid && (0.0..f64::INFINITY).contains(&x)) {
         return outside(valid, x, d);
     }
     d[0] = -args[0];

@@ -162,7 +162,7 @@ fn t_tails(x: f64, args: &[f64]) -> (f64, f64) {
         return NO_TAILS;
     }
     let z = (x - args[1]) / args[2];
-    // Both tails together: I_w(nu/2, 1/2) with w = nu / (nu + z^2).
+    // Both tails together: I_w(nu/2, 1/2) with w = nu / (nu + z^2). Where z^2 overflows, so does the density's.
     let ratio = (z / args[0].sqrt()).powi(2);
     let beyond = if ratio == f64::INFINITY { 0.0 } else { 1.0 / (1.0 + ratio) };
     let within = if ratio > 1.0 { 1.0 / (1.0 + 1.0 / ratio) } else { ratio / (1.0 + ratio) };

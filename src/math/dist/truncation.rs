@@ -8,8 +8,8 @@ use super::{Distribution, MAX_ARGUMENTS, Support, outside};
 use crate::math::special::{bisect, log_diff_exp};
 use crate::math::transform::Transform;
 
-/// Below this share of the smaller tail an interval is integrated directly.
-const NARROW: f64 = 0.1;
+/// Below a tenth of the smaller tail an interval is integrated directly.
+const LOG_NARROW: f64 = -std::f64::consts::LN_10;
 
 /// Positive nodes and weights of the eight-point Gauss-Legendre rule on [-1, 1].
 const GAUSS: [(f64, f64); 4] = [
@@ -120,7 +120,9 @@ impl Distribution {
         } else {
             (below_hi.min(above_lo), (-(below_lo.exp() + above_hi.exp())).ln_1p())
         };
-        let cancels = !is_integer && lo < hi && whole > f64::NEG_INFINITY && !is_ample(value - whole);
+        // A difference that came out negative is NaN, and cancels too.
+        let ample = value - whole > LOG_NARROW;
+        let cancels = !is_integer && lo < hi && whole > f64::NEG_INFINITY && !ample;
         (value, cancels)
     }
 
@@ -141,16 +143,18 @@ impl Distribution {
     /// log mass and its gradient by Gauss-Legendre quadrature, for an interval over which the density varies little.
     fn integrate(&self, lo: f64, hi: f64, args: &[f64], d: &mut [f64]) -> f64 {
         // A density that is a power of x near an end of its support is smooth in log x, not in x.
-        let coordinate = match self.support {
-            Support::Positive => Transform::Lower(0.0),
-            Support::UnitInterval => Transform::Interval(0.0, 1.0),
-            _ => Transform::Identity,
+        let (coordinate, width) = match self.support {
+            Support::Positive => (Transform::Lower(0.0), ((hi - lo) / lo).ln_1p()),
+            Support::UnitInterval => {
+                let width = ((hi - lo) / lo).ln_1p() + ((hi - lo) / (1.0 - hi)).ln_1p();
+                (Transform::Interval(0.0, 1.0), width)
+            }
+            _ => (Transform::Identity, hi - lo),
         };
-        let (Some(a), Some(b)) = (coordinate.to_unconstrained(lo), coordinate.to_unconstrained(hi)) else {
-            d.fill(f64::NAN);
-            return f64::NAN;
+        let (half, middle) = match coordinate.to_unconstrained(lo) {
+            Some(start) => (0.5 * width, start + 0.5 * width),
+            None => (f64::NAN, f64::NAN),
         };
-        let (middle, half) = (0.5 * (a + b), 0.5 * (b - a));
         d.fill(0.0);
         let mut slopes = [0.0; 1 + MAX_ARGUMENTS];
         let slopes = &mut slopes[..=d.len()];
@@ -170,10 +174,4 @@ impl Distribution {
         }
         reference.unwrap_or(f64::NEG_INFINITY) + (half * sum).ln()
     }
-}
-
-/// Whether a mass is large enough a share of the smaller tail to be the difference of two tails; false if that
-/// difference came out negative.
-fn is_ample(log_share: f64) -> bool {
-    log_share > NARROW.ln()
 }

@@ -4,7 +4,7 @@
 //! (Abramowitz & Stegun 6.1.33, 6.1.15, 6.1.40); digamma and trigamma: 6.3.18 and 6.4.12 after recurrence.
 
 use super::HALF_LN_2PI;
-use std::f64::consts::PI;
+use std::f64::consts::{LN_2, PI};
 
 /// 1 - Euler's constant.
 const ONE_MINUS_EULER: f64 = 0.42278433509846713;
@@ -43,7 +43,7 @@ const ZETA: [f64; 26] = [
 const LN_FACTORIAL: [f64; 32] = [
     0.0,
     0.0,
-    0.6931471805599453,
+    LN_2,
     1.791759469228055,
     3.1780538303479458,
     4.787491742782046,
@@ -101,20 +101,15 @@ pub(super) fn stirling_correction(x: f64) -> f64 {
 pub fn ln_gamma(x: f64) -> f64 {
     if x < 0.5 {
         return if x > 0.0 {
-            ln_gamma_above_half(x + 1.0, x) - x.ln()
+            ln_gamma_1p(x) - x.ln()
         } else if x == x.floor() {
             f64::INFINITY
         } else {
             PI.ln() - (PI * x).sin().abs().ln() - ln_gamma(1.0 - x)
         };
     }
-    ln_gamma_above_half(x, x - 1.0)
-}
-
-/// `ln_gamma` for x >= 1/2, with `x_minus_one` given apart because it is exact for small arguments.
-fn ln_gamma_above_half(x: f64, x_minus_one: f64) -> f64 {
     if x < 1.5 {
-        about_two(x_minus_one) - x_minus_one.ln_1p()
+        ln_gamma_1p(x - 1.0)
     } else if x < 2.5 {
         about_two(x - 2.0)
     } else if x < ASYMPTOTIC {
@@ -131,6 +126,11 @@ fn ln_gamma_above_half(x: f64, x_minus_one: f64) -> f64 {
         // Split so that the largest terms share a factor and cannot overflow one by one.
         (x - 0.5) * (x.ln() - 1.0) + (HALF_LN_2PI - 0.5) + stirling_correction(x)
     }
+}
+
+/// ln Gamma(1 + z) for |z| <= 1/2, to the last digits of a small z.
+pub(super) fn ln_gamma_1p(z: f64) -> f64 {
+    about_two(z) - z.ln_1p()
 }
 
 /// ln Gamma(2 + z) for |z| <= 1/2.

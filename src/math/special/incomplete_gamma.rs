@@ -3,8 +3,9 @@
 //! Power series below x = a + 1, continued fraction above (Abramowitz & Stegun 6.5.29, 6.5.31), the complement's
 //! series for small a and x (Gautschi 1979); the common factor by deviance, without cancellation at large a.
 
-use super::gamma::{ln_gamma, stirling_correction};
+use super::gamma::{ln_gamma, ln_gamma_1p, stirling_correction};
 use super::{HALF_LN_2PI, bisect, log_complement};
+use std::f64::consts::LN_2;
 
 /// Terms after which a series or continued fraction is given up (NaN); reached only for a > 1e9 with x near a.
 pub(super) const MAX_TERMS: usize = 1_000_000;
@@ -29,7 +30,7 @@ pub(super) fn log1p_excess(v: f64) -> f64 {
 }
 
 /// log(x^a exp(-x) / Gamma(a)).
-fn log_factor(a: f64, x: f64) -> f64 {
+pub(super) fn log_factor(a: f64, x: f64) -> f64 {
     if a < 10.0 {
         return a * x.ln() - x - ln_gamma(a);
     }
@@ -49,13 +50,14 @@ pub fn log_inc_gamma(a: f64, x: f64) -> (f64, f64) {
     if x == f64::INFINITY {
         return (0.0, f64::NEG_INFINITY);
     }
-    if a < 1.0 && x < 1.0 {
+    if if a < 1.0 { x < 1.0 } else { x < a + 1.0 } {
         let lower = log_factor(a, x) - a.ln() + lower_series(a, x).ln();
-        return (lower, small_upper(a, x).ln());
-    }
-    if a >= 1.0 && x < a + 1.0 {
-        let lower = log_factor(a, x) - a.ln() + lower_series(a, x).ln();
-        (lower, log_complement(lower))
+        if a < 0.5 && lower > -LN_2 {
+            let upper = small_upper(a, x).ln();
+            (log_complement(upper), upper)
+        } else {
+            (lower, log_complement(lower))
+        }
     } else {
         let upper = log_factor(a, x) + upper_fraction(a, x).ln();
         (log_complement(upper), upper)
@@ -75,9 +77,9 @@ fn lower_series(a: f64, x: f64) -> f64 {
     f64::NAN
 }
 
-/// Q(a, x) for a, x < 1: 1 - (x^a / Gamma(1 + a)) (1 + a sum of (-x)^n / ((a + n) n!)).
+/// Q(a, x) for a < 1/2, x < 1: 1 - (x^a / Gamma(1 + a)) (1 + a sum of (-x)^n / ((a + n) n!)).
 fn small_upper(a: f64, x: f64) -> f64 {
-    let log_lead = a * x.ln() - ln_gamma(1.0 + a);
+    let log_lead = a * x.ln() - ln_gamma_1p(a);
     let (mut term, mut sum) = (1.0, 0.0);
     let mut n = 0.0;
     while n < 20.0 {
@@ -139,7 +141,11 @@ fn invert(a: f64, log_p: f64, log_q: f64, below: bool) -> f64 {
     if !(a > 0.0 && a < f64::INFINITY) || log_p.is_nan() || log_q.is_nan() {
         return f64::NAN;
     }
-    if below {
+    if log_p == f64::NEG_INFINITY {
+        0.0
+    } else if log_q == f64::NEG_INFINITY {
+        f64::INFINITY
+    } else if below {
         bisect(|x| log_inc_gamma(a, x).0 - log_p, 0.0, f64::INFINITY)
     } else {
         bisect(|x| log_q - log_inc_gamma(a, x).1, 0.0, f64::INFINITY)

@@ -10,14 +10,15 @@
 use super::error::TermError;
 use super::kernel;
 use super::scalars::{Tiles, packed};
+use super::triangle;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::{triangular_inverse, triangular_solve};
 use faer::{Accum, MatMut, MatRef, Par};
 
-/// A Schur pivot below this share of its diagonal entry is rounding: the loadings there span fewer directions.
-const RANK_TOLERANCE: f64 = 64.0 * f64::EPSILON;
+/// A Cholesky pivot of D below this share of its diagonal entry has lost six digits: the node is triangularised anew.
+const CANCELLATION: f64 = 1e-6;
 
 /// Buffers of one evaluation, kept between calls so that a steady state allocates nothing. One per thread.
 #[derive(Default)]
@@ -37,6 +38,8 @@ pub struct Workspace {
     pub(super) kernel_adjoint: Vec<f64>,
     /// K x K x n: `lower[(c K + a) n + j]` is entry (c, a) of L_j.
     lower: Vec<f64>,
+    /// n: nodes whose Cholesky factor is not trusted.
+    pub(super) cancelled: Vec<bool>,
     /// nK x nK: B, then its Cholesky factor, then (lower triangle) its inverse.
     system: Vec<f64>,
     /// nK x nK: inverse of the Cholesky factor.
@@ -125,14 +128,13 @@ impl Workspace {
         reset(&mut self.information, n * factors);
     }
 
-    /// Factorises B and smooths: fills `weights` and `mean` from the node statistics.
+    /// Factorises B and smooths: fills `weights` and `mean` from the factors of the nodes.
     pub(super) fn solve(&mut self, run: usize, times: &[f64], factors: usize, rho: f64) -> Result<Solved, TermError> {
         let n = times.len();
         let m = n * factors;
         reserve(&mut self.kernel, n * n);
         reserve(&mut self.row, n);
         kernel::fill(times, rho, &mut self.row, &mut self.kernel);
-        self.factor_nodes(n, factors);
         self.assemble(n, factors);
         self.factorise(run, m)?;
         let system = MatRef::from_column_major_slice(&self.system, m, m);
@@ -168,34 +170,70 @@ impl Workspace {
         Ok(Solved { log_det, quadratic })
     }
 
-    /// L_j and u_j = L_j^{-1} s_j for every node; a direction that the loadings do not span gets a zero column.
-    fn factor_nodes(&mut self, n: usize, factors: usize) {
+    /// L_j and u_j = L_j^{-1} s_j for every node by Cholesky; true where some node cancels too much for that, marked
+    /// in `cancelled` and left to [`Workspace::refactor_nodes`].
+    pub(super) fn factor_nodes(&mut self, n: usize, factors: usize) -> bool {
         reset(&mut self.lower, factors * factors * n);
         reset(&mut self.solution, factors * n);
-        let p = packed(factors);
+        self.cancelled.clear();
+        self.cancelled.resize(n, false);
         for j in 0..n {
-            let d = &self.precision[j * p..(j + 1) * p];
-            for a in 0..factors {
-                let diagonal = d[a * (a + 1) / 2 + a];
-                let at = |c: usize, b: usize| (c * factors + b) * n + j;
-                let mut pivot = diagonal;
-                let mut u = self.information[j * factors + a];
+            self.cancelled[j] = !self.factor_node(j, n, factors);
+        }
+        self.cancelled.contains(&true)
+    }
+
+    /// Whether the factor of node `j` is accurate.
+    fn factor_node(&mut self, j: usize, n: usize, factors: usize) -> bool {
+        let p = packed(factors);
+        let d = &self.precision[j * p..(j + 1) * p];
+        let at = |c: usize, b: usize| (c * factors + b) * n + j;
+        for a in 0..factors {
+            let diagonal = d[a * (a + 1) / 2 + a];
+            if diagonal == 0.0 {
+                continue;
+            }
+            let mut pivot = diagonal;
+            let mut u = self.information[j * factors + a];
+            for b in 0..a {
+                pivot -= self.lower[at(a, b)] * self.lower[at(a, b)];
+                u -= self.lower[at(a, b)] * self.solution[b * n + j];
+            }
+            if pivot < CANCELLATION * diagonal {
+                return false;
+            }
+            let root = pivot.sqrt();
+            self.lower[at(a, a)] = root;
+            self.solution[a * n + j] = u / root;
+            for c in a + 1..factors {
+                let mut x = d[c * (c + 1) / 2 + a];
                 for b in 0..a {
-                    pivot -= self.lower[at(a, b)] * self.lower[at(a, b)];
-                    u -= self.lower[at(a, b)] * self.solution[b * n + j];
+                    x -= self.lower[at(c, b)] * self.lower[at(a, b)];
                 }
-                if pivot <= RANK_TOLERANCE * diagonal {
-                    continue;
-                }
-                let root = pivot.sqrt();
-                self.lower[at(a, a)] = root;
-                self.solution[a * n + j] = u / root;
-                for c in a + 1..factors {
-                    let mut x = d[c * (c + 1) / 2 + a];
-                    for b in 0..a {
-                        x -= self.lower[at(c, b)] * self.lower[at(a, b)];
-                    }
-                    self.lower[at(c, a)] = x / root;
+                self.lower[at(c, a)] = x / root;
+            }
+        }
+        true
+    }
+
+    /// L_j and u_j of the cancelled nodes from their scalars; a direction that the loadings do not span gets a zero
+    /// column. D and s of these nodes are overwritten by the triangle and the rotated residuals.
+    pub(super) fn refactor_nodes(&mut self, n: usize, factors: usize, mut rotate: impl FnMut(&mut Self)) {
+        let p = packed(factors);
+        let nodes: Vec<usize> = (0..n).filter(|j| self.cancelled[*j]).collect();
+        for &j in &nodes {
+            self.precision[j * p..(j + 1) * p].fill(0.0);
+            self.information[j * factors..(j + 1) * factors].fill(0.0);
+        }
+        rotate(self);
+        for &j in &nodes {
+            let r = &mut self.precision[j * p..(j + 1) * p];
+            let u = &mut self.information[j * factors..(j + 1) * factors];
+            triangle::drop_dependent(r, u, &mut self.tiles.equation);
+            for c in 0..factors {
+                self.solution[c * n + j] = u[c];
+                for a in 0..=c {
+                    self.lower[(c * factors + a) * n + j] = r[c * (c + 1) / 2 + a];
                 }
             }
         }

@@ -6,7 +6,7 @@
 use super::error::TermError;
 use super::kernel::{matern32, rate};
 use super::layout::{LANES, RunNodes};
-use super::{Adjoint, FilteredGp, Point};
+use super::{Adjoint, FilteredGp, Point, overflow};
 
 /// One scalar, as the density sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,7 +81,7 @@ fn run_log_likelihood(
     let quadratic: f64 = r.iter().zip(&a).map(|(r, a)| r * a).sum();
     let value = -0.5 * (quadratic + log_det + n as f64 * (2.0 * std::f64::consts::PI).ln());
     if !value.is_finite() {
-        return Err(TermError::Overflow { run, largest: point.noise.iter().fold(0.0, |m, v| v.recip().max(m)) });
+        return Err(overflow(run, point));
     }
     let Some(adjoint) = adjoint else { return Ok(value) };
     for i in 0..n {

@@ -12,8 +12,11 @@ pub enum TermError {
     )]
     Factorisation { run: usize, pivot: usize, size: usize, smallest: f64, largest: f64 },
     /// The value or a derivative overflowed.
-    #[error("run {run}: the log likelihood or its gradient is not finite (largest node precision {largest:e})")]
-    Overflow { run: usize, largest: f64 },
+    #[error(
+        "run {run}: the log likelihood or its gradient is not finite \
+         (largest loading {largest_loading:e}, smallest noise variance {smallest_noise:e})"
+    )]
+    Overflow { run: usize, largest_loading: f64, smallest_noise: f64 },
     /// A parameter lies outside its domain.
     #[error("{name}[{index}] = {value} must be {requirement}")]
     BadParameter { name: &'static str, index: usize, value: f64, requirement: &'static str },

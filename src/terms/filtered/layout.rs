@@ -111,9 +111,8 @@ impl RunNodes {
 }
 
 fn check(run: usize, index: usize, o: &Observation, keys: usize, noises: usize) -> Result<(), TermError> {
-    let bad = |field, value, requirement: String| {
-        Err(TermError::BadObservation { run, index, field, value, requirement })
-    };
+    let bad =
+        |field, value, requirement: String| Err(TermError::BadObservation { run, index, field, value, requirement });
     if !o.time.is_finite() {
         return bad("time", o.time, "finite".into());
     }

@@ -15,6 +15,7 @@ mod moments;
 mod scalars;
 #[cfg(test)]
 mod tests;
+mod triangle;
 
 pub use algebra::Workspace;
 pub use error::TermError;
@@ -59,6 +60,14 @@ pub struct Adjoint<'a> {
     pub length_scale: &'a mut f64,
 }
 
+impl Adjoint<'_> {
+    fn is_finite(&self) -> bool {
+        let offsets = self.offsets.as_deref().unwrap_or_default();
+        self.length_scale.is_finite()
+            && self.loadings.iter().chain(offsets).chain(self.noise.iter()).all(|x| x.is_finite())
+    }
+}
+
 /// How the marginal likelihood is computed; both are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algebra {
@@ -87,12 +96,7 @@ impl FilteredGp {
     /// Sorts the scalars of every run. Errors: no factor, or an observation that is not finite or points outside.
     pub fn new(factors: usize, keys: usize, noises: usize, runs: &[Vec<Observation>]) -> Result<Self, TermError> {
         if factors == 0 {
-            return Err(TermError::BadParameter {
-                name: "factors",
-                index: 0,
-                value: 0.0,
-                requirement: "at least one",
-            });
+            return Err(TermError::BadParameter { name: "factors", index: 0, value: 0.0, requirement: "at least one" });
         }
         let runs = runs
             .iter()
@@ -157,37 +161,24 @@ impl FilteredGp {
         }
         let rho = kernel::rate(point.length_scale);
         let solved = self.smooth(run, point, ws)?;
-        let mut deviance =
-            solved.log_det + solved.quadratic + nodes.scalars as f64 * (2.0 * std::f64::consts::PI).ln();
+        let mut deviance = solved.log_det + solved.quadratic + nodes.scalars as f64 * (2.0 * std::f64::consts::PI).ln();
         let mut finite = true;
         if let Some(adjoint) = adjoint {
             ws.differentiate(n, k);
-            let mut loading = vec![0.0; k];
             for block in &nodes.blocks {
                 let variance = point.noise[block.noise];
+                let weight = adjoint.scale / variance;
                 ws.tiles.load(block, k, point.loadings, point.offsets);
                 let squares = ws.tiles.squares_and_adjoint(block, k, &ws.mean, &ws.covariance);
-                let mut spread = 0.0;
-                let weight = adjoint.scale / variance;
-                for feature in 0..block.keys.len() {
-                    let f = ws.tiles.feature(block, k, feature, &mut loading);
-                    for (out, g) in adjoint.loadings[f.key * k..(f.key + 1) * k].iter_mut().zip(f.loading.iter()) {
-                        *out += weight * g;
-                        finite &= out.is_finite();
-                    }
-                    if let Some(offsets) = adjoint.offsets.as_deref_mut() {
-                        offsets[f.key] += weight * f.e;
-                    }
-                    spread += f.spread;
-                }
-                let misfit = (squares + spread) / variance;
-                adjoint.noise[block.noise] += 0.5 * weight * (misfit - block.count as f64);
-                deviance += squares / variance + block.count as f64 * variance.ln();
+                let spread = ws.tiles.add_gradient(block, k, weight, adjoint);
+                let count = block.count as f64;
+                adjoint.noise[block.noise] += 0.5 * weight * ((squares + spread) / variance - count);
+                deviance += squares / variance + count * variance.ln();
             }
             let pulled =
                 kernel::pull_length_scale(&nodes.times, rho, point.length_scale, &ws.kernel, &ws.kernel_adjoint);
             *adjoint.length_scale += adjoint.scale * pulled;
-            finite &= adjoint.length_scale.is_finite() && adjoint.noise.iter().all(|x| x.is_finite());
+            finite = adjoint.is_finite();
         } else {
             for block in &nodes.blocks {
                 let variance = point.noise[block.noise];
@@ -196,23 +187,38 @@ impl FilteredGp {
                 deviance += squares / variance + block.count as f64 * variance.ln();
             }
         }
-        if finite && deviance.is_finite() {
-            return Ok(-0.5 * deviance);
-        }
-        let largest = ws.precision.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        Err(TermError::Overflow { run, largest })
+        if finite && deviance.is_finite() { Ok(-0.5 * deviance) } else { Err(overflow(run, point)) }
     }
 
     /// Node statistics and the smoothed path of a run that has nodes.
     fn smooth(&self, run: usize, point: &Point<'_>, ws: &mut Workspace) -> Result<algebra::Solved, TermError> {
         let nodes = &self.runs[run];
-        ws.begin(nodes.times.len(), self.factors);
+        let (n, k) = (nodes.times.len(), self.factors);
+        ws.begin(n, k);
         for block in &nodes.blocks {
-            ws.tiles.load(block, self.factors, point.loadings, point.offsets);
+            ws.tiles.load(block, k, point.loadings, point.offsets);
             let variance = point.noise[block.noise];
-            ws.tiles.collect(block, self.factors, variance, &mut ws.precision, &mut ws.information);
+            ws.tiles.collect(block, k, variance, &mut ws.precision, &mut ws.information);
         }
-        ws.solve(run, &nodes.times, self.factors, kernel::rate(point.length_scale))
+        if ws.precision.iter().chain(&ws.information).any(|x| !x.is_finite()) {
+            return Err(overflow(run, point));
+        }
+        if ws.factor_nodes(n, k) {
+            ws.refactor_nodes(n, k, |ws| {
+                for block in &nodes.blocks {
+                    ws.tiles.load(block, k, point.loadings, point.offsets);
+                    ws.tiles.rotate(
+                        block,
+                        k,
+                        point.noise[block.noise],
+                        &ws.cancelled,
+                        &mut ws.precision,
+                        &mut ws.information,
+                    );
+                }
+            });
+        }
+        ws.solve(run, &nodes.times, k, kernel::rate(point.length_scale))
     }
 
     fn check(&self, point: &Point<'_>) -> Result<(), TermError> {
@@ -236,6 +242,14 @@ impl FilteredGp {
             Some(offsets) => length("adjoint of offsets", self.keys, offsets.len()),
             None => Ok(()),
         }
+    }
+}
+
+fn overflow(run: usize, point: &Point<'_>) -> TermError {
+    TermError::Overflow {
+        run,
+        largest_loading: point.loadings.iter().fold(0.0, |m, w| w.abs().max(m)),
+        smallest_noise: point.noise.iter().fold(f64::INFINITY, |m, v| v.min(m)),
     }
 }
 

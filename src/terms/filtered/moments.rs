@@ -94,8 +94,7 @@ impl FilteredGp {
         let mut covariance = Vec::with_capacity(size * size);
         for i in 0..size {
             for j in 0..size {
-                let prior =
-                    if i % k == j % k { matern32(rho, (times[i / k] - times[j / k]).abs()) } else { 0.0 };
+                let prior = if i % k == j % k { matern32(rho, (times[i / k] - times[j / k]).abs()) } else { 0.0 };
                 let c = prior - queries.explained(i, j);
                 covariance.push(if i == j { variance(run, i / k, 1.0, c)? } else { c });
             }

@@ -4,7 +4,9 @@
 //! node covariances C, by Fisher's identity, d/dw = (e mu - C w) / v, d/db = e / v and
 //! d/dv = -1/(2v) + (e^2 + w' C w) / (2 v^2), where e = y - b - w' mu.
 
+use super::Adjoint;
 use super::layout::{Block, LANES};
+use super::triangle;
 
 type Lanes = [f64; LANES];
 
@@ -22,23 +24,14 @@ pub(super) struct Tiles {
     b: Vec<Lanes>,
     /// tile x packed K: sum over the tile of w w'.
     outer: Vec<f64>,
+    /// A row on its way into a triangle, length K.
+    pub equation: Vec<f64>,
     e: Vec<Lanes>,
     e_mu: Vec<Lanes>,
     /// tile x K x K: node covariances summed over rows in which the whole tile was observed.
     whole: Vec<f64>,
     /// tile x K x K: the same per lane, over the other rows.
     partial: Vec<Lanes>,
-}
-
-/// What one block adds to the gradient, before it is spread over keys: see [`Tiles::feature`].
-pub(super) struct Feature<'a> {
-    pub key: usize,
-    /// Sum of e over the feature's scalars.
-    pub e: f64,
-    /// sum e mu - (sum C) w, length K.
-    pub loading: &'a [f64],
-    /// w' (sum C) w.
-    pub spread: f64,
 }
 
 fn zeroed<T: Copy>(buffer: &mut Vec<T>, len: usize, zero: T) {
@@ -90,7 +83,14 @@ impl Tiles {
     }
 
     /// Adds the block's part of D (node x packed K) and s (node x K). `variance` is the block's noise variance.
-    pub fn collect(&self, block: &Block, factors: usize, variance: f64, precision: &mut [f64], information: &mut [f64]) {
+    pub fn collect(
+        &self,
+        block: &Block,
+        factors: usize,
+        variance: f64,
+        precision: &mut [f64],
+        information: &mut [f64],
+    ) {
         let (tiles, p) = (block.tiles(), packed(factors));
         let weight = variance.recip();
         for (row, &node) in block.nodes.iter().enumerate() {
@@ -115,6 +115,35 @@ impl Tiles {
         }
     }
 
+    /// For the nodes marked in `wanted`, adds the block's scalars one by one to the triangle R (packed like D) and to
+    /// Q' (y - b) / sqrt(v), see [`triangle::append`].
+    pub fn rotate(
+        &mut self,
+        block: &Block,
+        factors: usize,
+        variance: f64,
+        wanted: &[bool],
+        triangles: &mut [f64],
+        rotated: &mut [f64],
+    ) {
+        let (tiles, p) = (block.tiles(), packed(factors));
+        let weight = variance.sqrt().recip();
+        for (at, &node) in block.nodes.iter().enumerate().filter(|(_, node)| wanted[**node]) {
+            for feature in 0..block.keys.len() {
+                let (tile, lane) = (feature / LANES, feature % LANES);
+                if block.present[at * tiles + tile] & (1 << lane) == 0 {
+                    continue;
+                }
+                let row = &mut self.equation;
+                row.clear();
+                row.extend((0..factors).map(|k| weight * self.w[tile * factors + k][lane]));
+                let value = weight * (block.values[at * tiles + tile][lane] - self.b[tile][lane]);
+                let r = &mut triangles[node * p..(node + 1) * p];
+                triangle::append(r, &mut rotated[node * factors..(node + 1) * factors], row, value, 0);
+            }
+        }
+    }
+
     /// Sum of squared residuals e = y - b - w' mu. `mean` is node x K.
     pub fn squares(&self, block: &Block, factors: usize, mean: &[f64]) -> f64 {
         let tiles = block.tiles();
@@ -131,7 +160,7 @@ impl Tiles {
         sum(&squares)
     }
 
-    /// Like [`Tiles::squares`], and gathers per feature what [`Tiles::feature`] reports. `covariance` is
+    /// Like [`Tiles::squares`], and gathers per feature what [`Tiles::add_gradient`] adds. `covariance` is
     /// node x K x K.
     pub fn squares_and_adjoint(&mut self, block: &Block, factors: usize, mean: &[f64], covariance: &[f64]) -> f64 {
         let (tiles, kk) = (block.tiles(), factors * factors);
@@ -174,20 +203,26 @@ impl Tiles {
         sum(&squares)
     }
 
-    /// The gathered adjoint of feature number `feature`; `loading` (length K) is overwritten.
-    pub fn feature<'a>(&self, block: &Block, factors: usize, feature: usize, loading: &'a mut [f64]) -> Feature<'a> {
-        let (tile, lane) = (feature / LANES, feature % LANES);
+    /// Adds what [`Tiles::squares_and_adjoint`] gathered to loadings and offsets; returns the sum of w' C w over the
+    /// scalars. `weight` is the adjoint's scale over the noise variance.
+    pub fn add_gradient(&self, block: &Block, factors: usize, weight: f64, adjoint: &mut Adjoint<'_>) -> f64 {
         let mut spread = 0.0;
-        for (k, out) in loading.iter_mut().enumerate() {
-            let mut cw = 0.0;
-            for l in 0..factors {
-                let at = tile * factors * factors + k * factors + l;
-                cw += (self.whole[at] + self.partial[at][lane]) * self.w[tile * factors + l][lane];
+        for (feature, &key) in block.keys.iter().enumerate() {
+            let (tile, lane) = (feature / LANES, feature % LANES);
+            for k in 0..factors {
+                let mut cw = 0.0;
+                for l in 0..factors {
+                    let at = (tile * factors + k) * factors + l;
+                    cw += (self.whole[at] + self.partial[at][lane]) * self.w[tile * factors + l][lane];
+                }
+                spread += self.w[tile * factors + k][lane] * cw;
+                adjoint.loadings[key * factors + k] += weight * (self.e_mu[tile * factors + k][lane] - cw);
             }
-            spread += self.w[tile * factors + k][lane] * cw;
-            *out = self.e_mu[tile * factors + k][lane] - cw;
+            if let Some(offsets) = adjoint.offsets.as_deref_mut() {
+                offsets[key] += weight * self.e[tile][lane];
+            }
         }
-        Feature { key: block.keys[feature], e: self.e[tile][lane], loading, spread }
+        spread
     }
 
     /// Residuals of one tile of one row; padding lanes have zero value, offset and loading and so stay zero.

@@ -27,22 +27,14 @@ pub struct Pivot {
 
 impl fmt::Display for Pivot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "pivot {} of {} is {:e} (diagonal {:e})",
-            self.index, self.size, self.value, self.diagonal
-        )
+        write!(f, "pivot {} of {} is {:e} (diagonal {:e})", self.index, self.size, self.value, self.diagonal)
     }
 }
 
 impl Banded {
     /// The zero matrix of `size` rows and half bandwidth `half` (0 is diagonal).
     pub fn zeros(size: usize, half: usize) -> Self {
-        Banded {
-            size,
-            half,
-            data: vec![0.0; size * (half + 1)],
-        }
+        Banded { size, half, data: vec![0.0; size * (half + 1)] }
     }
 
     /// Sets every entry to zero.
@@ -76,12 +68,7 @@ impl Banded {
             let filled = &row[shift..half];
             let value = row[half] - dot(filled, filled);
             if value.is_nan() || value <= 0.0 {
-                return Err(Pivot {
-                    index: i,
-                    value,
-                    diagonal: row[half],
-                    size: self.size,
-                });
+                return Err(Pivot { index: i, value, diagonal: row[half], size: self.size });
             }
             row[half] = value.sqrt();
         }
@@ -122,12 +109,7 @@ impl Factor<'_> {
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
-    let tail: f64 = a8
-        .remainder()
-        .iter()
-        .zip(b8.remainder())
-        .map(|(x, y)| x * y)
-        .sum();
+    let tail: f64 = a8.remainder().iter().zip(b8.remainder()).map(|(x, y)| x * y).sum();
     for (x, y) in a8.zip(b8) {
         for ((s, x), y) in sums.iter_mut().zip(x).zip(y) {
             *s += x * y;

@@ -42,28 +42,19 @@ pub(super) fn build(
             .map(|name| {
                 let at = f.modalities.iter().position(|m| m == name);
                 at.map(|i| f.modality_weights[i])
-                    .ok_or_else(|| GriddedError::UnknownModality {
-                        modality: name.clone(),
-                    })
+                    .ok_or_else(|| GriddedError::UnknownModality { modality: name.clone() })
             })
             .collect::<Result<_, _>>()?,
     };
     for stream in &recording.streams {
         check_stream(recording, stream)?;
     }
-    let weighted: Vec<&Stream> = recording
-        .streams
-        .iter()
-        .filter(|s| modality_weights[s.modality] > 0.0)
-        .collect();
+    let weighted: Vec<&Stream> = recording.streams.iter().filter(|s| modality_weights[s.modality] > 0.0).collect();
     let (runs, placed) = place_runs(recording, options, &weighted)?;
 
     let mut by_pair: BTreeMap<(usize, usize), Vec<&Stream>> = BTreeMap::new();
     for s in &weighted {
-        by_pair
-            .entry((s.participant, s.modality))
-            .or_default()
-            .push(s);
+        by_pair.entry((s.participant, s.modality)).or_default().push(s);
     }
     let mut notices = Vec::new();
     let mut drafts = Vec::new();
@@ -82,9 +73,7 @@ pub(super) fn build(
             let run = &runs[place.index];
             for s in streams.iter().filter(|s| s.run == place.run) {
                 let rows: Vec<usize> = (0..s.times.len())
-                    .filter(|&t| {
-                        any_observed(s, t) && eligible(s.times[t], envelope, run.domain, &run.grid)
-                    })
+                    .filter(|&t| any_observed(s, t) && eligible(s.times[t], envelope, run.domain, &run.grid))
                     .collect();
                 if !rows.is_empty() {
                     usable.push((place, Usable { stream: s, rows }));
@@ -104,9 +93,7 @@ pub(super) fn build(
     let mut present: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for (_, _, _, usable) in &drafts {
         for (_, u) in usable {
-            *present
-                .entry((u.stream.participant, u.stream.run))
-                .or_default() += modality_weights[u.stream.modality];
+            *present.entry((u.stream.participant, u.stream.run)).or_default() += modality_weights[u.stream.modality];
         }
     }
     check_participant_runs(recording, &present, &runs, &placed)?;
@@ -139,18 +126,8 @@ pub(super) fn build(
         };
         let mut gaps = Vec::new();
         for (place, u) in &usable {
-            let share = modality_weights[modality]
-                / present[&(u.stream.participant, u.stream.run)]
-                / participant_runs;
-            append(
-                &mut pair,
-                &mut gaps,
-                u,
-                &runs[place.index],
-                place.index,
-                share,
-                options,
-            );
+            let share = modality_weights[modality] / present[&(u.stream.participant, u.stream.run)] / participant_runs;
+            append(&mut pair, &mut gaps, u, &runs[place.index], place.index, share, options);
         }
         let mut by_feature = vec![Vec::new(); pair.features.len()];
         for (t, row) in gaps.iter().enumerate() {
@@ -208,10 +185,7 @@ fn append(
         pair.rows.push(&*pair.response, stream.times[t], &run.grid);
         gaps.push(missing);
     }
-    pair.segments.push(Segment {
-        run: run_index,
-        rows: start..pair.weights.len(),
-    });
+    pair.segments.push(Segment { run: run_index, rows: start..pair.weights.len() });
 }
 
 fn any_observed(stream: &Stream, t: usize) -> bool {
@@ -228,9 +202,7 @@ fn check_options(options: &Options) -> Result<(), GriddedError> {
         return Err(GriddedError::GridStep { step });
     }
     match options.gap_threshold {
-        Some(threshold) if !threshold.is_finite() || threshold <= 0.0 => {
-            Err(GriddedError::GapThreshold { threshold })
-        }
+        Some(threshold) if !threshold.is_finite() || threshold <= 0.0 => Err(GriddedError::GapThreshold { threshold }),
         _ => Ok(()),
     }
 }
@@ -241,17 +213,11 @@ fn checked_weights(recording: &Recording, given: Option<&[f64]>) -> Result<Vec<f
         return Ok(vec![1.0 / expected as f64; expected]);
     };
     if weights.len() != expected {
-        return Err(GriddedError::WeightCount {
-            expected,
-            found: weights.len(),
-        });
+        return Err(GriddedError::WeightCount { expected, found: weights.len() });
     }
     for (modality, &weight) in recording.modalities.iter().zip(weights) {
         if !weight.is_finite() || weight < 0.0 {
-            return Err(GriddedError::Weight {
-                modality: modality.clone(),
-                weight,
-            });
+            return Err(GriddedError::Weight { modality: modality.clone(), weight });
         }
     }
     let sum: f64 = weights.iter().sum();
@@ -272,26 +238,13 @@ fn check_stream(recording: &Recording, s: &Stream) -> Result<(), GriddedError> {
     let (rows, features) = (s.times.len(), s.features.len());
     if rows == 0 || features == 0 || s.values.len() != rows * features {
         let (participant, run, modality) = names();
-        return Err(GriddedError::Shape {
-            participant,
-            run,
-            modality,
-            rows,
-            features,
-            values: s.values.len(),
-        });
+        return Err(GriddedError::Shape { participant, run, modality, rows, features, values: s.values.len() });
     }
     let mut before = f64::NEG_INFINITY;
     for (row, &time) in s.times.iter().enumerate() {
         if !time.is_finite() || time <= before {
             let (participant, run, modality) = names();
-            return Err(GriddedError::TimeOrder {
-                participant,
-                run,
-                modality,
-                row,
-                time,
-            });
+            return Err(GriddedError::TimeOrder { participant, run, modality, row, time });
         }
         before = time;
     }
@@ -308,12 +261,7 @@ fn check_stream(recording: &Recording, s: &Stream) -> Result<(), GriddedError> {
     let mut seen = BTreeSet::new();
     if let Some(feature) = s.features.iter().find(|f| !seen.insert(f.as_str())) {
         let (participant, run, modality) = names();
-        return Err(GriddedError::DuplicateFeature {
-            participant,
-            run,
-            modality,
-            feature: feature.clone(),
-        });
+        return Err(GriddedError::DuplicateFeature { participant, run, modality, feature: feature.clone() });
     }
     Ok(())
 }
@@ -341,36 +289,16 @@ fn place_runs(
             continue;
         }
         if a == b {
-            return Err(GriddedError::NoDuration {
-                run: name.clone(),
-                time: a,
-            });
+            return Err(GriddedError::NoDuration { run: name.clone(), time: a });
         }
         let step = options.grid_step;
         let nodes = ((b - a) / step).ceil() + 1.0;
         if nodes > MAX_NODES as f64 {
-            return Err(GriddedError::GridTooLarge {
-                run: name.clone(),
-                step,
-                nodes,
-                limit: MAX_NODES,
-            });
+            return Err(GriddedError::GridTooLarge { run: name.clone(), step, nodes, limit: MAX_NODES });
         }
-        placed.push(Placed {
-            run: r,
-            index: runs.len(),
-        });
-        let grid = Grid {
-            start: a,
-            step,
-            nodes: nodes as usize,
-        };
-        runs.push(Run {
-            name: name.clone(),
-            grid,
-            domain: (a, b),
-            latent_offset,
-        });
+        placed.push(Placed { run: r, index: runs.len() });
+        let grid = Grid { start: a, step, nodes: nodes as usize };
+        runs.push(Run { name: name.clone(), grid, domain: (a, b), latent_offset });
         latent_offset += grid.nodes * options.factors;
     }
     if runs.is_empty() {
@@ -388,12 +316,7 @@ fn union_of_features(streams: &[&Stream]) -> Vec<String> {
 
 /// For each feature of the pair its column in the stream; a feature the stream lacks is missing there.
 fn columns_of(stream: &Stream, features: &[String]) -> Vec<Option<usize>> {
-    let at: HashMap<&str, usize> = stream
-        .features
-        .iter()
-        .enumerate()
-        .map(|(i, f)| (f.as_str(), i))
-        .collect();
+    let at: HashMap<&str, usize> = stream.features.iter().enumerate().map(|(i, f)| (f.as_str(), i)).collect();
     features.iter().map(|f| at.get(f.as_str()).copied()).collect()
 }
 
@@ -444,20 +367,12 @@ fn scales_of(
 type Parts = (Vec<String>, Vec<Scale>, Arc<dyn ObservationRows>);
 
 /// Features, scales and response of the fitted pair that has the streams' names.
-fn fitted_parts(
-    fitted: &Problem,
-    recording: &Recording,
-    streams: &[&Stream],
-) -> Result<Parts, GriddedError> {
+fn fitted_parts(fitted: &Problem, recording: &Recording, streams: &[&Stream]) -> Result<Parts, GriddedError> {
     let participant = &recording.participants[streams[0].participant];
     let modality = &recording.modalities[streams[0].modality];
-    let index =
-        fitted
-            .pair_index(participant, modality)
-            .ok_or_else(|| GriddedError::UnknownPair {
-                participant: participant.clone(),
-                modality: modality.clone(),
-            })?;
+    let index = fitted
+        .pair_index(participant, modality)
+        .ok_or_else(|| GriddedError::UnknownPair { participant: participant.clone(), modality: modality.clone() })?;
     let pair = &fitted.pairs[index];
     let known: BTreeSet<&str> = pair.features.iter().map(String::as_str).collect();
     let mut named = streams.iter().flat_map(|s| &s.features);
@@ -467,11 +382,7 @@ fn fitted_parts(
             modality: modality.clone(),
             feature: feature.clone(),
         }),
-        None => Ok((
-            pair.features.clone(),
-            pair.scales.clone(),
-            Arc::clone(&pair.response),
-        )),
+        None => Ok((pair.features.clone(), pair.scales.clone(), Arc::clone(&pair.response))),
     }
 }
 
@@ -490,12 +401,7 @@ fn check_participant_runs(
                 None => GriddedError::NoObservedRows { participant, run },
                 Some(place) => {
                     let (start, end) = runs[place.index].domain;
-                    GriddedError::NoUsableRows {
-                        participant,
-                        run,
-                        start,
-                        end,
-                    }
+                    GriddedError::NoUsableRows { participant, run, start, end }
                 }
             });
         }
@@ -511,11 +417,7 @@ fn check_factors(mut problem: Problem) -> Result<Problem, GriddedError> {
         return Err(GriddedError::FactorsExceedFeatures { factors, features });
     }
     if let Some(run) = problem.runs.iter().find(|r| factors > r.grid.nodes) {
-        return Err(GriddedError::FactorsExceedGrid {
-            factors,
-            run: run.name.clone(),
-            nodes: run.grid.nodes,
-        });
+        return Err(GriddedError::FactorsExceedGrid { factors, run: run.name.clone(), nodes: run.grid.nodes });
     }
     let mut counts: Vec<(String, usize)> = Vec::new();
     for p in &problem.pairs {
@@ -526,10 +428,7 @@ fn check_factors(mut problem: Problem) -> Result<Problem, GriddedError> {
     }
     for (participant, features) in counts {
         if features < factors {
-            problem.notices.push(Notice::FewerFeaturesThanFactors {
-                participant,
-                features,
-            });
+            problem.notices.push(Notice::FewerFeaturesThanFactors { participant, features });
         }
     }
     Ok(problem)

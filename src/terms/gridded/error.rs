@@ -28,91 +28,37 @@ pub enum GriddedError {
     #[error(
         "participant `{participant}`, run `{run}`, modality `{modality}`: {values} values for {rows} rows of {features} features"
     )]
-    Shape {
-        participant: String,
-        run: String,
-        modality: String,
-        rows: usize,
-        features: usize,
-        values: usize,
-    },
+    Shape { participant: String, run: String, modality: String, rows: usize, features: usize, values: usize },
     #[error(
         "participant `{participant}`, run `{run}`, modality `{modality}`: time {time} at row {row} does not follow the time before it"
     )]
-    TimeOrder {
-        participant: String,
-        run: String,
-        modality: String,
-        row: usize,
-        time: f64,
-    },
+    TimeOrder { participant: String, run: String, modality: String, row: usize, time: f64 },
     #[error(
         "participant `{participant}`, run `{run}`, modality `{modality}`: feature `{feature}` is infinite at row {row}"
     )]
-    Infinite {
-        participant: String,
-        run: String,
-        modality: String,
-        feature: String,
-        row: usize,
-    },
-    #[error(
-        "participant `{participant}`, run `{run}`, modality `{modality}`: feature `{feature}` appears twice"
-    )]
-    DuplicateFeature {
-        participant: String,
-        run: String,
-        modality: String,
-        feature: String,
-    },
+    Infinite { participant: String, run: String, modality: String, feature: String, row: usize },
+    #[error("participant `{participant}`, run `{run}`, modality `{modality}`: feature `{feature}` appears twice")]
+    DuplicateFeature { participant: String, run: String, modality: String, feature: String },
     #[error("participant `{participant}`, modality `{modality}`: feature `{feature}` is never observed")]
-    FeatureNeverObserved {
-        participant: String,
-        modality: String,
-        feature: String,
-    },
+    FeatureNeverObserved { participant: String, modality: String, feature: String },
     #[error(
         "participant `{participant}`, modality `{modality}`: the values of feature `{feature}` are too large to standardise"
     )]
-    Overflow {
-        participant: String,
-        modality: String,
-        feature: String,
-    },
-    #[error(
-        "participant `{participant}` has no usable row in run `{run}` (domain {start} s to {end} s)"
-    )]
-    NoUsableRows {
-        participant: String,
-        run: String,
-        start: f64,
-        end: f64,
-    },
+    Overflow { participant: String, modality: String, feature: String },
+    #[error("participant `{participant}` has no usable row in run `{run}` (domain {start} s to {end} s)")]
+    NoUsableRows { participant: String, run: String, start: f64, end: f64 },
     #[error("participant `{participant}` has no observed value in run `{run}`")]
     NoObservedRows { participant: String, run: String },
     #[error("run `{run}` has a single observed time, {time} s; a run needs a positive duration")]
     NoDuration { run: String, time: f64 },
     #[error("run `{run}` needs {nodes:e} grid nodes at a step of {step} s; the limit is {limit}")]
-    GridTooLarge {
-        run: String,
-        step: f64,
-        nodes: f64,
-        limit: usize,
-    },
+    GridTooLarge { run: String, step: f64, nodes: f64, limit: usize },
     #[error("{factors} factors, but the recording has {features} features in all")]
     FactorsExceedFeatures { factors: usize, features: usize },
     #[error("{factors} factors, but the grid of run `{run}` has {nodes} nodes")]
-    FactorsExceedGrid {
-        factors: usize,
-        run: String,
-        nodes: usize,
-    },
+    FactorsExceedGrid { factors: usize, run: String, nodes: usize },
     #[error("expected {expected} {what}, found {found}")]
-    Length {
-        what: &'static str,
-        expected: usize,
-        found: usize,
-    },
+    Length { what: &'static str, expected: usize, found: usize },
     #[error("{what} {index} is not finite")]
     NotFinite { what: &'static str, index: usize },
     #[error("run `{run}`: the latent's normal matrix is not positive definite: {pivot}")]
@@ -120,17 +66,9 @@ pub enum GriddedError {
     #[error(
         "participant `{participant}`, modality `{modality}`: the loadings' normal matrix is not positive definite: {pivot}"
     )]
-    LoadingStep {
-        participant: String,
-        modality: String,
-        pivot: Pivot,
-    },
+    LoadingStep { participant: String, modality: String, pivot: Pivot },
     #[error("iteration {iteration}: the objective rose from {before} to {after}")]
-    Increase {
-        iteration: usize,
-        before: f64,
-        after: f64,
-    },
+    Increase { iteration: usize, before: f64, after: f64 },
     #[error("the objective is {value}; the values may be too large to square")]
     Objective { value: f64 },
     #[error("the singular values of the back-projected data did not converge")]
@@ -140,16 +78,7 @@ pub enum GriddedError {
     #[error("there is no run `{run}`")]
     UnknownRun { run: String },
     #[error("participant `{participant}` has no loadings for modality `{modality}`")]
-    UnknownPair {
-        participant: String,
-        modality: String,
-    },
-    #[error(
-        "participant `{participant}`, modality `{modality}` has no loadings for feature `{feature}`"
-    )]
-    UnknownFeature {
-        participant: String,
-        modality: String,
-        feature: String,
-    },
+    UnknownPair { participant: String, modality: String },
+    #[error("participant `{participant}`, modality `{modality}` has no loadings for feature `{feature}`")]
+    UnknownFeature { participant: String, modality: String, feature: String },
 }

@@ -14,6 +14,7 @@ mod clock;
 mod error;
 pub mod objective;
 mod observation;
+mod pair_state;
 mod problem;
 pub mod query;
 mod solve;
@@ -25,12 +26,8 @@ pub use banded::{Banded, Factor, Pivot};
 pub use clock::{clock_segments, clock_weights};
 pub use error::GriddedError;
 pub use observation::{Grid, ObservationRows};
-pub use problem::{
-    LatentName, LoadingName, LoadingScaling, Notice, Options, Pair, Problem, Run, Segment,
-};
-pub use solve::{
-    Components, Finish, RestartRecord, Solution, SolveOptions, Stationarity, Termination, solve,
-};
+pub use problem::{LatentName, LoadingName, LoadingScaling, Notice, Options, Pair, Problem, Run, Segment};
+pub use solve::{Components, Finish, RestartRecord, Solution, SolveOptions, Stationarity, Termination, solve};
 pub use standardize::Scale;
 pub use start::{Start, StartUsed};
 pub use steps::Strengths;

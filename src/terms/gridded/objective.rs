@@ -43,9 +43,7 @@ pub struct Adjoint<'a> {
 
 /// Value of the balanced squares.
 pub fn balanced_squares(problem: &Problem, w: &[f64], z: &[f64], scratch: &mut Scratch) -> f64 {
-    (0..problem.pairs.len())
-        .map(|p| pair_squares(problem, p, w, z, scratch, None))
-        .sum()
+    (0..problem.pairs.len()).map(|p| pair_squares(problem, p, w, z, scratch, None)).sum()
 }
 
 /// Value of the balanced squares; adds its gradient to `adjoint`.
@@ -56,9 +54,7 @@ pub fn balanced_squares_adjoint(
     scratch: &mut Scratch,
     adjoint: &mut Adjoint,
 ) -> f64 {
-    (0..problem.pairs.len())
-        .map(|p| pair_squares(problem, p, w, z, scratch, Some(adjoint)))
-        .sum()
+    (0..problem.pairs.len()).map(|p| pair_squares(problem, p, w, z, scratch, Some(adjoint))).sum()
 }
 
 /// Balanced squares of each modality, in the problem's order; they sum to the whole.
@@ -88,14 +84,9 @@ fn pair_squares(
     for segment in &pair.segments {
         let run = problem.latent_range(segment.run);
         for t in segment.rows.clone() {
-            pair.rows
-                .apply(t..t + 1, k, &z[run.clone()], &mut scratch.signal);
+            pair.rows.apply(t..t + 1, k, &z[run.clone()], &mut scratch.signal);
             let signal = &scratch.signal;
-            for ((e, x), w) in residual
-                .iter_mut()
-                .zip(pair.x_row(t))
-                .zip(w.chunks_exact(k))
-            {
+            for ((e, x), w) in residual.iter_mut().zip(pair.x_row(t)).zip(w.chunks_exact(k)) {
                 *e = x - w.iter().zip(signal).map(|(w, y)| w * y).sum::<f64>();
             }
             for &f in pair.missing_by_row.get(t) {
@@ -109,11 +100,7 @@ fn pair_squares(
             let back = &mut scratch.signal_adjoint;
             back.fill(0.0);
             let gradient = &mut adjoint.loadings[range.clone()];
-            for ((e, w), g) in residual
-                .iter()
-                .zip(w.chunks_exact(k))
-                .zip(gradient.chunks_exact_mut(k))
-            {
+            for ((e, w), g) in residual.iter().zip(w.chunks_exact(k)).zip(gradient.chunks_exact_mut(k)) {
                 let e = slope * e;
                 for ((g, y), (b, w)) in g.iter_mut().zip(signal).zip(back.iter_mut().zip(w)) {
                     *g += e * y;
@@ -135,20 +122,11 @@ fn pair_squares(
 /// Value of the ridge of the loadings.
 pub fn ridge_loadings(problem: &Problem, w: &[f64]) -> f64 {
     let k = problem.factors();
-    problem
-        .pairs
-        .iter()
-        .map(|p| p.ridge_weight * dot(&w[p.loading_range(k)], &w[p.loading_range(k)]))
-        .sum()
+    problem.pairs.iter().map(|p| p.ridge_weight * dot(&w[p.loading_range(k)], &w[p.loading_range(k)])).sum()
 }
 
 /// Value of the ridge of the loadings; adds `scale` times its gradient to `gradient`.
-pub fn ridge_loadings_adjoint(
-    problem: &Problem,
-    w: &[f64],
-    scale: f64,
-    gradient: &mut [f64],
-) -> f64 {
+pub fn ridge_loadings_adjoint(problem: &Problem, w: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
     let k = problem.factors();
     for p in &problem.pairs {
         let slope = 2.0 * scale * p.ridge_weight;

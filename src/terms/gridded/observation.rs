@@ -78,10 +78,7 @@ impl ObservationRows for Response {
 pub(super) fn eligible(t: f64, (lo, hi): (f64, f64), (a, b): (f64, f64), grid: &Grid) -> bool {
     let (first, last) = (grid.start, grid.last());
     let slack = 1e-10 * 1f64.max(first.abs()).max(last.abs());
-    t - hi >= first - slack
-        && t - lo <= last + slack
-        && t - hi >= a - 1e-10
-        && t - lo <= b + 1e-10
+    t - hi >= first - slack && t - lo <= last + slack && t - hi >= a - 1e-10 && t - lo <= b + 1e-10
 }
 
 /// Rows of H of one stream or several, each a run of weights on consecutive nodes.
@@ -105,19 +102,12 @@ impl Rows {
     /// First node and weights of row `t`.
     #[inline]
     pub fn row(&self, t: usize) -> (usize, &[f64]) {
-        (
-            self.first[t],
-            &self.weights[self.bounds[t]..self.bounds[t + 1]],
-        )
+        (self.first[t], &self.weights[self.bounds[t]..self.bounds[t + 1]])
     }
 
     /// The largest number of nodes between the first and the last of any row.
     pub fn span(&self) -> usize {
-        self.bounds
-            .windows(2)
-            .map(|w| (w[1] - w[0]).saturating_sub(1))
-            .max()
-            .unwrap_or(0)
+        self.bounds.windows(2).map(|w| (w[1] - w[0]).saturating_sub(1)).max().unwrap_or(0)
     }
 
     /// `y` (row-major, `factors` wide, first row is `rows.start`) becomes H z for the rows of one run, `z` node-major.

@@ -57,21 +57,11 @@ impl Options {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// The feature does not vary and counts as zero.
-    Constant {
-        participant: String,
-        modality: String,
-        feature: String,
-    },
+    Constant { participant: String, modality: String, feature: String },
     /// The participant alone cannot tell the factors apart; the others must.
-    FewerFeaturesThanFactors {
-        participant: String,
-        features: usize,
-    },
+    FewerFeaturesThanFactors { participant: String, features: usize },
     /// No row of this pair lies far enough inside its runs, so it has no loadings.
-    NotFitted {
-        participant: String,
-        modality: String,
-    },
+    NotFitted { participant: String, modality: String },
 }
 
 /// One run: its grid and its place in the latent vector.
@@ -116,10 +106,7 @@ pub(super) struct Lists {
 
 impl Lists {
     pub fn collect(lists: impl Iterator<Item = Vec<usize>>) -> Self {
-        let mut out = Lists {
-            bounds: vec![0],
-            items: Vec::new(),
-        };
+        let mut out = Lists { bounds: vec![0], items: Vec::new() };
         for list in lists {
             out.items.extend(list);
             out.bounds.push(out.items.len());
@@ -235,12 +222,7 @@ impl Problem {
     /// The problem of other data under this problem's scales, responses and modality weights, with its own grids and
     /// weights. Every participant, modality and feature must be known here.
     pub fn condition(&self, recording: &Recording) -> Result<Problem, GriddedError> {
-        build(
-            recording,
-            &self.options,
-            &|_, _| Arc::new(Response::Identity),
-            Some(self),
-        )
+        build(recording, &self.options, &|_, _| Arc::new(Response::Identity), Some(self))
     }
 
     /// Number K of factors.
@@ -250,16 +232,12 @@ impl Problem {
 
     /// Length of the loading vector.
     pub fn loading_count(&self) -> usize {
-        self.pairs
-            .last()
-            .map_or(0, |p| p.loading_range(self.factors()).end)
+        self.pairs.last().map_or(0, |p| p.loading_range(self.factors()).end)
     }
 
     /// Length of the latent vector.
     pub fn latent_count(&self) -> usize {
-        self.runs
-            .last()
-            .map_or(0, |r| r.latent_offset + r.grid.nodes * self.factors())
+        self.runs.last().map_or(0, |r| r.latent_offset + r.grid.nodes * self.factors())
     }
 
     /// Index of a loading in the loading vector.
@@ -302,9 +280,7 @@ impl Problem {
 
     /// Index of the pair of a participant and modality.
     pub fn pair_index(&self, participant: &str, modality: &str) -> Option<usize> {
-        self.pairs
-            .iter()
-            .position(|p| p.participant == participant && p.modality == modality)
+        self.pairs.iter().position(|p| p.participant == participant && p.modality == modality)
     }
 
     /// Index of a run.

@@ -28,39 +28,22 @@ pub fn latent_on_grid(problem: &Problem, z: &[f64], run: &str) -> Result<Series,
 }
 
 /// The latent of a run at any finite times, linear between nodes; valid inside the run's domain.
-pub fn latent_at(
-    problem: &Problem,
-    z: &[f64],
-    run: &str,
-    times: &[f64],
-) -> Result<Series, GriddedError> {
+pub fn latent_at(problem: &Problem, z: &[f64], run: &str, times: &[f64]) -> Result<Series, GriddedError> {
     check_vector("latents", z, problem.latent_count())?;
     check_vector("query times", times, times.len())?;
     let r = find_run(problem, run)?;
     let (k, grid) = (problem.factors(), problem.runs[r].grid);
     let z = &z[problem.latent_range(r)];
-    let valid: Vec<bool> = times
-        .iter()
-        .map(|&t| eligible(t, (0.0, 0.0), problem.runs[r].domain, &grid))
-        .collect();
+    let valid: Vec<bool> = times.iter().map(|&t| eligible(t, (0.0, 0.0), problem.runs[r].domain, &grid)).collect();
     let mut values = Vec::with_capacity(times.len() * k);
     for (&t, &valid) in times.iter().zip(&valid) {
         let (cell, right) = grid.locate(t);
         for factor in 0..k {
             let (a, b) = (z[cell * k + factor], z[(cell + 1) * k + factor]);
-            values.push(if valid {
-                (1.0 - right) * a + right * b
-            } else {
-                f64::NAN
-            });
+            values.push(if valid { (1.0 - right) * a + right * b } else { f64::NAN });
         }
     }
-    Ok(Series {
-        columns: (1..=k).map(|i| format!("factor {i}")).collect(),
-        times: times.to_vec(),
-        values,
-        valid,
-    })
+    Ok(Series { columns: (1..=k).map(|i| format!("factor {i}")).collect(), times: times.to_vec(), values, valid })
 }
 
 /// Predicted values of a participant's modality in its original units at any finite times of a run.
@@ -103,12 +86,7 @@ pub fn predict(
             values.push(standardized * scale.sd + scale.mean);
         }
     }
-    Ok(Series {
-        columns: pair.features.clone(),
-        times: times.to_vec(),
-        values,
-        valid,
-    })
+    Ok(Series { columns: pair.features.clone(), times: times.to_vec(), values, valid })
 }
 
 /// The latent of other data under fitted loadings: the problem of those data and its latent vector.
@@ -136,18 +114,11 @@ pub fn infer_latent(
 }
 
 fn find_run(problem: &Problem, run: &str) -> Result<usize, GriddedError> {
-    problem
-        .run_index(run)
-        .ok_or_else(|| GriddedError::UnknownRun {
-            run: run.to_owned(),
-        })
+    problem.run_index(run).ok_or_else(|| GriddedError::UnknownRun { run: run.to_owned() })
 }
 
 fn find_pair(problem: &Problem, participant: &str, modality: &str) -> Result<usize, GriddedError> {
     problem
         .pair_index(participant, modality)
-        .ok_or_else(|| GriddedError::UnknownPair {
-            participant: participant.to_owned(),
-            modality: modality.to_owned(),
-        })
+        .ok_or_else(|| GriddedError::UnknownPair { participant: participant.to_owned(), modality: modality.to_owned() })
 }

@@ -11,12 +11,13 @@ use rayon::prelude::*;
 use super::banded::Banded;
 use super::error::GriddedError;
 use super::objective::{
-    Adjoint, Scratch, balanced_squares_adjoint, balanced_squares_by_modality, ridge_latent,
-    ridge_latent_adjoint, ridge_loadings, ridge_loadings_adjoint, roughness, roughness_adjoint,
+    Adjoint, Scratch, balanced_squares_adjoint, balanced_squares_by_modality, ridge_latent, ridge_latent_adjoint,
+    ridge_loadings, ridge_loadings_adjoint, roughness, roughness_adjoint,
 };
+use super::pair_state::PairState;
 use super::problem::Problem;
 use super::start::{Start, StartUsed, random, spectral};
-use super::steps::{PairState, Steps, Strengths};
+use super::steps::{Steps, Strengths};
 
 /// A step is kept if it does not raise the objective by more than this times max(1, J).
 const STEP_SLACK: f64 = 1e-12;
@@ -132,11 +133,7 @@ impl Solution {
 /// depend on its size. When `stop` becomes true, running restarts end after the iteration at hand and no other begins.
 ///
 /// Errors: faulty options; every restart failed (the first failure).
-pub fn solve(
-    problem: &Problem,
-    options: &SolveOptions,
-    stop: Option<&AtomicBool>,
-) -> Result<Solution, GriddedError> {
+pub fn solve(problem: &Problem, options: &SolveOptions, stop: Option<&AtomicBool>) -> Result<Solution, GriddedError> {
     options.strengths.check()?;
     if options.restarts == 0 {
         return Err(GriddedError::NoRestarts);
@@ -184,11 +181,7 @@ fn choose(
         let Some((start, outcome)) = run else {
             continue;
         };
-        let record = |outcome| RestartRecord {
-            restart,
-            start,
-            outcome,
-        };
+        let record = |outcome| RestartRecord { restart, start, outcome };
         match outcome {
             Ok(trail) => {
                 records.push(record(Ok(trail.finish())));
@@ -225,17 +218,9 @@ fn choose(
     })
 }
 
-pub(super) fn check_vector(
-    what: &'static str,
-    v: &[f64],
-    expected: usize,
-) -> Result<(), GriddedError> {
+pub(super) fn check_vector(what: &'static str, v: &[f64], expected: usize) -> Result<(), GriddedError> {
     if v.len() != expected {
-        return Err(GriddedError::Length {
-            what,
-            expected,
-            found: v.len(),
-        });
+        return Err(GriddedError::Length { what, expected, found: v.len() });
     }
     match v.iter().position(|x| !x.is_finite()) {
         Some(index) => Err(GriddedError::NotFinite { what, index }),
@@ -275,11 +260,7 @@ struct Trail {
 
 impl Trail {
     fn finish(&self) -> Finish {
-        Finish {
-            objective: self.objective,
-            iterations: self.history.len() - 1,
-            termination: self.termination,
-        }
+        Finish { objective: self.objective, iterations: self.history.len() - 1, termination: self.termination }
     }
 }
 
@@ -303,11 +284,7 @@ fn alternate(
         walk.balance();
         let after = walk.objective;
         if after - before > INCREASE_LIMIT * before.max(1.0) {
-            return Err(GriddedError::Increase {
-                iteration,
-                before,
-                after,
-            });
+            return Err(GriddedError::Increase { iteration, before, after });
         }
         history.push(after);
         if (before - after).abs() <= options.tolerance * before.abs().max(1.0) {
@@ -315,13 +292,7 @@ fn alternate(
             break;
         }
     }
-    Ok(Trail {
-        states: walk.states,
-        z: walk.z,
-        history,
-        objective: walk.objective,
-        termination,
-    })
+    Ok(Trail { states: walk.states, z: walk.z, history, objective: walk.objective, termination })
 }
 
 /// The current point of one restart and room for its next one.
@@ -395,8 +366,7 @@ impl<'a> Walk<'a> {
         if !objective.is_finite() {
             return Err(GriddedError::Objective { value: objective });
         }
-        Ok(self.objective.is_infinite()
-            || objective <= self.objective + STEP_SLACK * self.objective.max(1.0))
+        Ok(self.objective.is_infinite() || objective <= self.objective + STEP_SLACK * self.objective.max(1.0))
     }
 
     /// Makes the two penalties equal. Left out where one is zero or the objective would not fall.
@@ -441,18 +411,9 @@ pub(super) fn components(problem: &Problem, strengths: &Strengths, w: &[f64], z:
 }
 
 /// Gradient of the whole objective at (w, z), in the loadings and in the latent.
-pub(super) fn gradient(
-    problem: &Problem,
-    strengths: &Strengths,
-    w: &[f64],
-    z: &[f64],
-) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn gradient(problem: &Problem, strengths: &Strengths, w: &[f64], z: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut loadings, mut latents) = (vec![0.0; w.len()], vec![0.0; z.len()]);
-    let mut adjoint = Adjoint {
-        scale: 1.0,
-        loadings: &mut loadings,
-        latents: &mut latents,
-    };
+    let mut adjoint = Adjoint { scale: 1.0, loadings: &mut loadings, latents: &mut latents };
     balanced_squares_adjoint(problem, w, z, &mut Scratch::new(problem), &mut adjoint);
     ridge_loadings_adjoint(problem, w, strengths.loading, &mut loadings);
     ridge_latent_adjoint(problem, z, strengths.latent, &mut latents);
@@ -460,12 +421,7 @@ pub(super) fn gradient(
     (loadings, latents)
 }
 
-pub(super) fn stationarity(
-    problem: &Problem,
-    strengths: &Strengths,
-    w: &[f64],
-    z: &[f64],
-) -> Stationarity {
+pub(super) fn stationarity(problem: &Problem, strengths: &Strengths, w: &[f64], z: &[f64]) -> Stationarity {
     let (loadings, latents) = gradient(problem, strengths, w, z);
     let (loadings_at_zero, _) = gradient(problem, strengths, &vec![0.0; w.len()], z);
     let (_, latents_at_zero) = gradient(problem, strengths, w, &vec![0.0; z.len()]);

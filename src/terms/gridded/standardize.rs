@@ -11,11 +11,7 @@ pub struct Scale {
 
 impl Scale {
     /// Values used as they are.
-    pub const NONE: Scale = Scale {
-        mean: 0.0,
-        sd: 1.0,
-        constant: false,
-    };
+    pub const NONE: Scale = Scale { mean: 0.0, sd: 1.0, constant: false };
 
     /// Scale of the observed values of one feature over all runs, or `None` where there is no value.
     ///
@@ -38,17 +34,9 @@ impl Scale {
         let mut same = values;
         let first = same.next();
         if same.all(|v| Some(v) == first) {
-            return first.map(|mean| Scale {
-                mean,
-                sd: 1.0,
-                constant: true,
-            });
+            return first.map(|mean| Scale { mean, sd: 1.0, constant: true });
         }
         let constant = sd <= f64::EPSILON * largest;
-        Some(Scale {
-            mean,
-            sd: if constant { 1.0 } else { sd },
-            constant,
-        })
+        Some(Scale { mean, sd: if constant { 1.0 } else { sd }, constant })
     }
 }

@@ -65,14 +65,7 @@ pub(super) fn spectral(problem: &Problem) -> Result<Result<Vec<f64>, usize>, Gri
             back_project(problem, pair, first, width, largest, &mut a);
             let a = MatRef::from_row_major_slice(&a, nodes, width);
             // One thread: the sum must not depend on how many there are.
-            matmul(
-                inner.as_mut(),
-                Accum::Add,
-                a,
-                a.transpose(),
-                1.0,
-                Par::Seq,
-            );
+            matmul(inner.as_mut(), Accum::Add, a, a.transpose(), 1.0, Par::Seq);
         }
     }
     let (values, vectors) = eigen(&inner)?;
@@ -104,12 +97,7 @@ fn eigen(matrix: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), GriddedError> {
     let n = matrix.nrows();
     let mut values = Diag::<f64>::zeros(n);
     let mut vectors = Mat::zeros(n, n);
-    let scratch = self_adjoint_evd_scratch::<f64>(
-        n,
-        ComputeEigenvectors::Yes,
-        Par::Seq,
-        Default::default(),
-    );
+    let scratch = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
     let mut memory = MemBuffer::try_new(scratch).map_err(|_| GriddedError::SpectralStart)?;
     self_adjoint_evd(
         matrix.as_ref(),
@@ -139,14 +127,7 @@ fn largest_weight(problem: &Problem, pair: &Pair) -> f64 {
 }
 
 /// Columns `first .. first + width` of the pair's part of A, nodes x width.
-fn back_project(
-    problem: &Problem,
-    pair: &Pair,
-    first: usize,
-    width: usize,
-    largest: f64,
-    a: &mut Vec<f64>,
-) {
+fn back_project(problem: &Problem, pair: &Pair, first: usize, width: usize, largest: f64, a: &mut Vec<f64>) {
     let nodes = problem.latent_count() / problem.factors();
     a.clear();
     a.resize(nodes * width, 0.0);

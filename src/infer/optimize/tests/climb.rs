@@ -1,9 +1,11 @@
 //! Several starts, Newton finish and the Laplace approximation.
 
+use std::sync::atomic::AtomicBool;
+
 use super::super::bounds::Bounds;
 use super::super::newton::Polished;
 use super::super::{
-    LaplaceError, MultistartError, Settings, StartFault, Termination, laplace, maximize, negative_hessian,
+    HessianError, LaplaceError, MultistartError, Settings, StartFault, Termination, laplace, maximize, negative_hessian,
 };
 use super::{dense_solve, largest_difference, normals, random_spd, times, unbounded};
 use crate::graph::{Evaluator, LogDensity, Rejection};
@@ -24,30 +26,40 @@ impl<F: Fn(&[f64], &mut [f64]) -> Result<f64, Rejection> + Sync> LogDensity for 
     }
 }
 
-struct Calls<'a, F>(&'a F);
+struct Calls<F>(F);
 
-impl<F: Fn(&[f64], &mut [f64]) -> Result<f64, Rejection> + Sync> Evaluator for Calls<'_, F> {
+impl<F: Fn(&[f64], &mut [f64]) -> Result<f64, Rejection> + Send> Evaluator for Calls<F> {
     fn log_density_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Rejection> {
         (self.0)(x, gradient)
     }
 }
 
 /// offset - (x - mean)'A(x - mean)/2.
-fn normal_density(
+struct Normal {
     precision: Vec<f64>,
     mean: Vec<f64>,
     offset: f64,
-) -> Density<impl Fn(&[f64], &mut [f64]) -> Result<f64, Rejection> + Sync> {
-    let dim = mean.len();
-    let function = move |x: &[f64], g: &mut [f64]| {
-        let e: Vec<f64> = x.iter().zip(&mean).map(|(x, m)| x - m).collect();
-        let ae = times(&precision, &e);
-        for (g, a) in g.iter_mut().zip(&ae) {
-            *g = -a;
-        }
-        Ok(offset - 0.5 * e.iter().zip(&ae).map(|(e, a)| e * a).sum::<f64>())
-    };
-    Density { dim, function }
+}
+
+impl LogDensity for Normal {
+    fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    fn evaluator(&self) -> Box<dyn Evaluator + '_> {
+        Box::new(Calls(|x: &[f64], g: &mut [f64]| {
+            let e: Vec<f64> = x.iter().zip(&self.mean).map(|(x, m)| x - m).collect();
+            let ae = times(&self.precision, &e);
+            for (g, a) in g.iter_mut().zip(&ae) {
+                *g = -a;
+            }
+            Ok(self.offset - 0.5 * e.iter().zip(&ae).map(|(e, a)| e * a).sum::<f64>())
+        }))
+    }
+}
+
+fn normal_density(precision: Vec<f64>, mean: Vec<f64>, offset: f64) -> Normal {
+    Normal { precision, mean, offset }
 }
 
 /// Two bumps, the higher one near 4; rejected beyond 8.
@@ -125,6 +137,22 @@ fn a_large_constant_does_not_cost_the_certificate() {
     assert!(best.is_certified(), "{} {:?}", best.projected_gradient, best.termination);
     assert!(best.termination.is_converged());
     assert!(best.stages > 1 || best.newton_steps > 0, "the first stage must stall for this test to mean anything");
+    assert!(largest_difference(&best.x, &mean) < 1e-6);
+}
+
+#[test]
+fn newton_steps_finish_what_values_cannot_compare() {
+    // Values are rounded to 1e-4, which hides gradients of a hundred.
+    let n = 12;
+    let precision: Vec<f64> = random_spd(8, n, 4.0).iter().map(|a| 1e6 * a).collect();
+    let mean = normals(3, n);
+    let density = normal_density(precision, mean.clone(), -1e9);
+    let (lower, upper) = unbounded(n);
+    let settings = Settings { memory: 2, ..Settings::default() };
+    let result = maximize(&density, &[vec![0.0; n]], &lower, &upper, &settings, 1).expect("usable");
+    let best = result.best();
+    assert!(best.newton_steps > 0, "{best:?}");
+    assert!(best.is_certified() && best.termination.is_converged(), "{best:?}");
     assert!(largest_difference(&best.x, &mean) < 1e-6);
 }
 
@@ -210,7 +238,7 @@ fn newton_finish_lowers_the_gradient_in_a_box_and_keeps_the_value() {
     let mut evaluator = density.evaluator();
     let value = evaluator.log_density_gradient(&x, &mut gradient).expect("finite");
     let mut polished = Polished { x, value, gradient, steps: 0, evaluations: 0 };
-    polished.polish(&mut *evaluator, &bounds, 1e-8);
+    polished.polish(&mut *evaluator, &bounds, &Settings { gradient_tolerance: 1e-8, ..Settings::default() });
     assert!(polished.projected_gradient(&bounds) <= 1e-8 && polished.value > value && polished.steps > 0);
     // The conditional mode given the coordinate at its bound.
     let free = [0, 1, 3, 4, 5];
@@ -238,7 +266,7 @@ fn hessian_equals_the_analytic_one() {
     let expected = [c + 1.0, -c, 0.0, -c, c, 0.0, 0.0, 0.0, 0.9f64.exp()];
     let (lower, upper) = unbounded(3);
     let free_space = Bounds { lower: &lower, upper: &upper };
-    let found = negative_hessian(&mut *density.evaluator(), &x, &[0, 1, 2], &free_space).expect("finite");
+    let found = negative_hessian(&mut *density.evaluator(), &x, &[0, 1, 2], &free_space, None).expect("finite");
     assert!(largest_difference(&found.matrix, &expected) < 1e-7 && found.asymmetry < 1e-7);
     // Close to bounds one side only is used, and the bound is never crossed.
     let guarded = Density {
@@ -252,8 +280,28 @@ fn hessian_equals_the_analytic_one() {
     };
     let (lower, upper) = ([0.299_999, -1.0, -1.0], [1.0, 1.0, 0.900_001]);
     let near = Bounds { lower: &lower, upper: &upper };
-    let found = negative_hessian(&mut *guarded.evaluator(), &x, &[0, 1, 2], &near).expect("finite");
+    let found = negative_hessian(&mut *guarded.evaluator(), &x, &[0, 1, 2], &near, None).expect("finite");
     assert!(largest_difference(&found.matrix, &expected) < 1e-6);
+}
+
+#[test]
+fn hessian_steps_adapt_to_narrow_and_wide_coordinates() {
+    // -log density = sum cosh(x / s) has curvature 1 / s^2 at 0, and is far from quadratic beyond s.
+    let sizes = [1e-7, 1.0, 1e4];
+    let function = |x: &[f64], g: &mut [f64]| {
+        let mut value = 0.0;
+        for ((x, s), g) in x.iter().zip(sizes).zip(g.iter_mut()) {
+            value -= (x / s).cosh();
+            *g = -(x / s).sinh() / s;
+        }
+        Ok(value)
+    };
+    let density = Density { dim: 3, function };
+    let (lower, upper) = unbounded(3);
+    let found = laplace(&density, &[0.0; 3], &lower, &upper, None).expect("a strict maximum");
+    for (error, size) in found.standard_errors.iter().zip(sizes) {
+        assert!((error.expect("free") / size - 1.0).abs() < 1e-7, "{error:?} for {size}");
+    }
 }
 
 #[test]
@@ -265,7 +313,7 @@ fn laplace_equals_the_analytic_covariance_over_eleven_orders_of_magnitude() {
     let mean = vec![1.0, -2e5, 0.0, 100.0, 1.0, 3.0];
     let density = normal_density(precision.clone(), mean.clone(), 0.0);
     let (lower, upper) = unbounded(n);
-    let found = laplace(&density, &mean, &lower, &upper).expect("a strict maximum");
+    let found = laplace(&density, &mean, &lower, &upper, None).expect("a strict maximum");
     for i in 0..n {
         let mut unit = vec![0.0; n];
         unit[i] = 1.0;
@@ -287,7 +335,7 @@ fn laplace_leaves_out_coordinates_at_bounds() {
     let density = normal_density(precision.clone(), vec![0.0; n], 0.0);
     let (mut lower, upper) = unbounded(n);
     lower[1] = 0.0;
-    let found = laplace(&density, &[0.0; 3], &lower, &upper).expect("a strict maximum");
+    let found = laplace(&density, &[0.0; 3], &lower, &upper, None).expect("a strict maximum");
     let (a, b, c) = (precision[0], precision[2], precision[8]);
     let det = a * c - b * b;
     assert_eq!(found.standard_errors[1], None);
@@ -295,7 +343,7 @@ fn laplace_leaves_out_coordinates_at_bounds() {
     assert!((found.standard_errors[2].expect("free") - (a / det).sqrt()).abs() < 1e-8);
     assert!((found.log_determinant - det.ln()).abs() < 1e-7);
     // Everything at a bound: nothing to approximate, and no failure.
-    let found = laplace(&density, &[0.0; 3], &[0.0; 3], &upper).expect("empty");
+    let found = laplace(&density, &[0.0; 3], &[0.0; 3], &upper, None).expect("empty");
     assert_eq!((found.standard_errors, found.log_determinant), (vec![None; 3], 0.0));
 }
 
@@ -303,27 +351,65 @@ fn laplace_leaves_out_coordinates_at_bounds() {
 fn laplace_names_the_direction_without_a_maximum() {
     let (lower, upper) = unbounded(3);
     let saddle = normal_density(vec![2.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 3.0], vec![0.0; 3], 0.0);
-    let fault = laplace(&saddle, &[0.0; 3], &lower, &upper).expect_err("saddle");
+    let fault = laplace(&saddle, &[0.0; 3], &lower, &upper, None).expect_err("saddle");
     assert!(matches!(fault, LaplaceError::NotPositiveDefinite { coordinate: 1, pivot } if (pivot + 1.0).abs() < 1e-6));
     let tilted = normal_density(vec![1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 2.0, 1.0], vec![0.0; 3], 0.0);
-    let fault = laplace(&tilted, &[0.0; 3], &lower, &upper).expect_err("saddle");
+    let fault = laplace(&tilted, &[0.0; 3], &lower, &upper, None).expect_err("saddle");
     assert!(matches!(fault, LaplaceError::NotPositiveDefinite { coordinate: 2, pivot } if (pivot + 3.0).abs() < 1e-6));
     let flat = normal_density(vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], vec![0.0; 3], 0.0);
     assert!(matches!(
-        laplace(&flat, &[0.0; 3], &lower, &upper),
+        laplace(&flat, &[0.0; 3], &lower, &upper, None),
         Err(LaplaceError::NotPositiveDefinite { coordinate: 1, .. })
     ));
 }
+
+#[test]
+fn laplace_refuses_a_ridge_that_only_rounding_makes_curved() {
+    // Only x + y is informed; the rest stands for rounding in the gradient.
+    let function = |x: &[f64], g: &mut [f64]| {
+        let s = x[0] + x[1];
+        g[0] = -s.sinh() - 1e-13 * (1e9 * x[0]).sin();
+        g[1] = -s.sinh() - 1e-13 * (1e9 * x[1]).cos();
+        Ok(-s.cosh())
+    };
+    let (lower, upper) = unbounded(2);
+    let found = laplace(&Density { dim: 2, function }, &[0.4, -0.4], &lower, &upper, None);
+    assert!(matches!(found, Err(LaplaceError::NotPositiveDefinite { .. })), "{found:?}");
+}
+
+#[test]
+fn a_second_run_from_the_mode_is_converged() {
+    let n = 8;
+    let precision: Vec<f64> = random_spd(14, n, 1.0).iter().map(|a| 1e3 * a).collect();
+    let density = normal_density(precision, normals(15, n), -3e6);
+    let (lower, upper) = unbounded(n);
+    let run = |start: Vec<f64>| {
+        maximize(&density, &[start], &lower, &upper, &Settings::default(), 1).expect("usable").best().clone()
+    };
+    let first = run(vec![0.0; n]);
+    let second = run(first.x.clone());
+    assert!(first.is_certified() && first.termination.is_converged());
+    assert!(second.is_certified() && second.termination.is_converged(), "{second:?}");
+    assert!(largest_difference(&first.x, &second.x) < 1e-6 && second.evaluations < 100);
+}
+
 #[test]
 fn laplace_refuses_what_it_cannot_do() {
     let wall = Density { dim: 1, function: |_: &[f64], _: &mut [f64]| Err(Rejection::NotFinite { value: f64::NAN }) };
     let (lower, upper) = unbounded(1);
-    let Err(LaplaceError::Hessian(fault)) = laplace(&wall, &[0.0], &lower, &upper) else {
+    let Err(LaplaceError::Hessian(HessianError::Rejected { coordinate, step, rejection })) =
+        laplace(&wall, &[0.0], &lower, &upper, None)
+    else {
         panic!("the density is rejected everywhere");
     };
-    assert_eq!(fault.coordinate, 0);
+    assert_eq!(coordinate, 0);
+    assert!(step < 1e-7 && matches!(rejection, Rejection::NotFinite { .. }));
+    let stop = AtomicBool::new(true);
+    let fine = normal_density(vec![1.0], vec![0.0], 0.0);
+    let interrupted = laplace(&fine, &[0.0], &lower, &upper, Some(&stop));
+    assert_eq!(interrupted, Err(LaplaceError::Hessian(HessianError::Interrupted)));
     assert!(matches!(
-        laplace(&wall, &[0.0, 1.0], &lower, &upper),
+        laplace(&wall, &[0.0, 1.0], &lower, &upper, None),
         Err(LaplaceError::Argument(StartFault::Length { argument: "mode", expected: 1, found: 2 }))
     ));
     let large = Density {
@@ -335,7 +421,7 @@ fn laplace_refuses_what_it_cannot_do() {
     };
     let (lower, upper) = unbounded(5000);
     assert!(matches!(
-        laplace(&large, &vec![0.0; 5000], &lower, &upper),
+        laplace(&large, &vec![0.0; 5000], &lower, &upper, None),
         Err(LaplaceError::TooLarge { free: 5000, limit: 4096 })
     ));
 }

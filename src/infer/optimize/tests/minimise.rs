@@ -257,7 +257,7 @@ fn scaling_coordinates_does_not_change_the_path_when_the_scale_is_given() {
 }
 
 /// (x - centre)^2, rejected below 0.1.
-fn walled(centre: f64, start: f64) -> (Optimum, usize) {
+fn walled(centre: f64, start: f64, settings: &Settings) -> (Optimum, usize) {
     let mut rejected = 0;
     let mut objective = |x: &[f64], g: &mut [f64]| {
         if x[0] < 0.1 {
@@ -267,13 +267,13 @@ fn walled(centre: f64, start: f64) -> (Optimum, usize) {
         g[0] = 100.0 * (x[0] - centre);
         Ok(50.0 * (x[0] - centre).powi(2))
     };
-    let optimum = minimize(&mut objective, &[start], &[f64::NEG_INFINITY], &[f64::INFINITY], &Settings::default());
+    let optimum = minimize(&mut objective, &[start], &[f64::NEG_INFINITY], &[f64::INFINITY], settings);
     (optimum, rejected)
 }
 
 #[test]
 fn rejected_region_is_backed_out_of() {
-    let (optimum, rejected) = walled(0.11, 0.5);
+    let (optimum, rejected) = walled(0.11, 0.5, &Settings::default());
     assert!(rejected > 0, "the test must meet the wall");
     assert_eq!(optimum.termination, Termination::GradientTolerance);
     assert!((optimum.x[0] - 0.11).abs() < 1e-7);
@@ -281,15 +281,31 @@ fn rejected_region_is_backed_out_of() {
 
 #[test]
 fn creeping_up_to_a_wall_is_not_convergence() {
-    let (optimum, _) = walled(-1.0, 5.0);
-    let Termination::LineSearchFailed { facts } = &optimum.termination else {
-        panic!("{:?}", optimum.termination);
-    };
-    assert_eq!(facts.rejection, Some(Rejection::Factorisation { pivot: 3, size: 5, value: -1.0 }));
-    assert!(facts.rejections > 0 && facts.slope < 0.0);
-    assert!(!optimum.termination.is_converged() && !optimum.is_certified());
-    assert!(optimum.x[0] >= 0.1 && optimum.x[0] < 0.1 + 1e-3);
-    assert!(optimum.evaluations < 2_000);
+    // By the line search giving up, and by the value stalling.
+    for (value_tolerance, stall_iterations) in [(1e-12, 5), (1e-2, 1)] {
+        let settings = Settings { value_tolerance, stall_iterations, ..Settings::default() };
+        let (optimum, _) = walled(-1.0, 5.0, &settings);
+        let Termination::LineSearchFailed { facts } = &optimum.termination else {
+            panic!("{:?}", optimum.termination);
+        };
+        assert_eq!(facts.rejection, Some(Rejection::Factorisation { pivot: 3, size: 5, value: -1.0 }));
+        assert!(facts.rejections > 0 && facts.slope < 0.0);
+        assert!(!optimum.termination.is_converged() && !optimum.is_certified());
+        assert!(optimum.x[0] >= 0.1 && optimum.x[0] < 0.12);
+        assert!(optimum.evaluations < 2_000);
+    }
+}
+
+#[test]
+fn a_gradient_of_rounding_alone_is_convergence_only_below_the_certificate() {
+    for (residue, converged) in [(5e-4, true), (5e-3, false)] {
+        let mut objective = |_: &[f64], g: &mut [f64]| {
+            g[0] = residue;
+            Ok(1.0)
+        };
+        let optimum = minimize(&mut objective, &[2.0], &[f64::NEG_INFINITY], &[f64::INFINITY], &Settings::default());
+        assert_eq!(optimum.termination.is_converged(), converged, "{:?}", optimum.termination);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of the optimisers against slow twins: dense algebra, enumeration of active sets, plain Newton.
 
 mod climb;
+mod line_search;
 mod minimise;
 mod model;
 
@@ -43,9 +44,9 @@ fn dense_solve(matrix: &[f64], b: &[f64]) -> Vec<f64> {
         rows.swap(k, pivot);
         for i in k + 1..n {
             let factor = rows[i][k] / rows[k][k];
-            for j in k..=n {
-                let value = rows[k][j];
-                rows[i][j] -= factor * value;
+            let pivot_row = rows[k].clone();
+            for (entry, pivot) in rows[i].iter_mut().zip(&pivot_row).skip(k) {
+                *entry -= factor * pivot;
             }
         }
     }

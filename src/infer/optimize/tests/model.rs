@@ -177,3 +177,40 @@ fn subspace_minimiser_zeroes_the_model_gradient_over_free_coordinates() {
     }
     assert!(interior >= 5, "only {interior} cases stayed inside");
 }
+
+#[test]
+fn a_projection_that_is_no_descent_is_replaced_by_a_cut() {
+    let n = 3;
+    let mut cuts = 0;
+    for seed in 1..3000 {
+        let (memory, dense) = memory_and_twin(seed, n, 3, 3);
+        let (x, g) = (vec![0.0; n], normals(seed + 9000, n));
+        let room = normals(seed + 12_000, n);
+        let lower: Vec<f64> = room.iter().map(|r| -0.05 * r.abs()).collect();
+        let upper: Vec<f64> = room.iter().map(|r| 0.05 * r.abs()).collect();
+        let bounds = Bounds { lower: &lower, upper: &upper };
+        let cauchy = cauchy_point(&x, &g, &bounds, &memory);
+        let (start, free) = (cauchy.point.clone(), cauchy.free.clone());
+        let target = subspace_minimiser(&x, &g, &bounds, &memory, cauchy).expect("positive definite");
+        assert!(target.iter().zip(lower.iter().zip(&upper)).all(|(t, (l, u))| l <= t && t <= u));
+        assert!(dot(&g, &target) < 0.0, "seed {seed}");
+
+        let slope: Vec<f64> = times(&dense, &start).iter().zip(&g).map(|(b, g)| b + g).collect();
+        let pairs = free.iter().flat_map(|&i| free.iter().map(move |&j| (i, j)));
+        let block: Vec<f64> = pairs.map(|(i, j)| dense[i * n + j]).collect();
+        let step = dense_solve(&block, &free.iter().map(|&i| slope[i]).collect::<Vec<f64>>());
+        let mut projected = start.clone();
+        for (&i, step) in free.iter().zip(&step) {
+            projected[i] = (start[i] - step).clamp(lower[i], upper[i]);
+        }
+        if dot(&g, &projected) >= 0.0 {
+            cuts += 1;
+            // The cut lies on the line from the Cauchy point towards the minimiser of the subspace, at a bound.
+            let fraction = free.iter().zip(&step).map(|(&i, step)| (start[i] - target[i]) / step);
+            let fraction: Vec<f64> = fraction.collect();
+            assert!(fraction.iter().all(|f| (f - fraction[0]).abs() < 1e-8 && (0.0..=1.0).contains(f)));
+            assert!(free.iter().any(|&i| target[i] == lower[i] || target[i] == upper[i]));
+        }
+    }
+    assert!(cuts > 0, "the test must meet a projection that is no descent");
+}

@@ -14,6 +14,10 @@ use crate::math::rng::{Purpose, stream};
 
 /// Three people, two runs, two modalities on their own clocks, one planted smooth factor per `factors`, some entries missing.
 fn recording(seed: u64, factors: usize, missing: f64) -> Recording {
+    recording_with_noise(seed, factors, missing, 0.3)
+}
+
+fn recording_with_noise(seed: u64, factors: usize, missing: f64, sd: f64) -> Recording {
     let mut rng = stream(seed, 0, Purpose::Prediction);
     let mut streams = Vec::new();
     let feature_counts = [4, 3];
@@ -30,9 +34,8 @@ fn recording(seed: u64, factors: usize, missing: f64) -> Recording {
                     continue;
                 }
                 let step = [0.7, 1.1][modality];
-                let mut times: Vec<f64> = (0..(30.0 / step) as usize)
-                    .map(|i| step * i as f64 + 0.1 * participant as f64)
-                    .collect();
+                let mut times: Vec<f64> =
+                    (0..(30.0 / step) as usize).map(|i| step * i as f64 + 0.1 * participant as f64).collect();
                 // A gap in the clock.
                 times.retain(|t| !(12.0..15.0).contains(t));
                 let mut values = Vec::new();
@@ -46,11 +49,7 @@ fn recording(seed: u64, factors: usize, missing: f64) -> Recording {
                             .sum();
                         let noise: f64 = StandardNormal.sample(&mut rng);
                         let lost = rng.next_u64() as f64 / u64::MAX as f64;
-                        values.push(if lost < missing {
-                            f64::NAN
-                        } else {
-                            clean + 0.3 * noise + f as f64
-                        });
+                        values.push(if lost < missing { f64::NAN } else { clean + sd * noise + f as f64 });
                     }
                 }
                 streams.push(Stream {

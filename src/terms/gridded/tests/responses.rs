@@ -33,11 +33,8 @@ pub fn gamma3_end() -> f64 {
 }
 
 /// Nodes and weights of Gauss-Legendre rules on [-1, 1].
-const RULE_3: [(f64, f64); 3] = [
-    (-0.774_596_669_241_483_4, 5.0 / 9.0),
-    (0.0, 8.0 / 9.0),
-    (0.774_596_669_241_483_4, 5.0 / 9.0),
-];
+const RULE_3: [(f64, f64); 3] =
+    [(-0.774_596_669_241_483_4, 5.0 / 9.0), (0.0, 8.0 / 9.0), (0.774_596_669_241_483_4, 5.0 / 9.0)];
 
 /// Adds weight * k(u) at every quadrature point to the two nodes around t - u.
 fn quadrature(t: f64, grid: &Grid, points: &[f64], k: impl Fn(f64) -> f64, out: &mut [f64]) {

@@ -1,0 +1,88 @@
+"""Makes the bundled data: python3 models/data/make.py, NumPy not needed. Seeds are fixed; the files are committed."""
+
+import csv
+import json
+import math
+import pathlib
+import random
+
+HERE = pathlib.Path(__file__).parent
+
+
+def save(name, **data):
+    (HERE / f"{name}.json").write_text(json.dumps(data) + "\n")
+
+
+def rounded(values, digits=3):
+    return [round(v, digits) for v in values]
+
+
+schools = dict(J=8, y=[28, 8, -3, 7, -1, 1, 18, 12], sigma=[15, 10, 16, 11, 9, 11, 10, 18])
+save("eight_schools", **schools)
+save("eight_schools_centered", **schools)
+save("funnel", D=9)
+save("funnel_centered", D=9)
+save("std_normal", D=10)
+
+rng = random.Random(11)
+n, beta = 200, [0.8, -1.2, 0.5]
+x = [rounded([rng.gauss(0, 1) for _ in beta]) for _ in range(n)]
+eta = [sum(a * b for a, b in zip(row, beta)) for row in x]
+save("glm_logistic", N=n, P=3, X=x, y=[int(rng.random() < 1 / (1 + math.exp(-e))) for e in eta])
+
+
+def poisson(rate):
+    k, p, limit = 0, rng.random(), math.exp(-rate)
+    while p > limit:
+        k += 1
+        p *= rng.random()
+    return k
+
+
+n, beta = 120, [0.4, -0.3]
+x = [rounded([rng.gauss(0, 1) for _ in beta]) for _ in range(n)]
+exposure = rounded([rng.uniform(0.5, 3) for _ in range(n)], 2)
+y = [poisson(e * math.exp(0.7 + sum(a * b for a, b in zip(row, beta)))) for e, row in zip(exposure, x)]
+save("glm_poisson", N=n, P=2, X=x, exposure=exposure, y=y)
+
+n = 60
+x = rounded([rng.uniform(-3, 3) for _ in range(n)])
+save("linear_regression", N=n, x=x, y=rounded([1.5 + 2 * v + rng.gauss(0, 0.8) for v in x]))
+
+j, n = 12, 150
+alpha = [rng.gauss(1, 0.7) for _ in range(j)]
+group = [1 + i % j for i in range(n)]
+x = rounded([rng.gauss(0, 1) for _ in range(n)])
+y = rounded([alpha[g - 1] + 0.5 * v + rng.gauss(0, 0.4) for g, v in zip(group, x)])
+save("varying_intercepts", N=n, J=j, group=group, x=x, y=y)
+
+# A recording: four people watch two films; a rating every second and two physiological signals on their own clocks.
+rows = []
+films = {"film-1": 60.0, "film-2": 45.0}
+waves = {f: [(rng.gauss(0, 1), rng.uniform(0.02, 0.12), rng.uniform(0, 6.28)) for _ in range(6)] for f in films}
+
+
+def latent(film, t):
+    return sum(a * math.sin(6.283 * f * t + p) for a, f, p in waves[film]) / 1.7
+
+
+for person in ["ada", "ben", "cleo", "dan"]:
+    weights = {"rating": [rng.gauss(1.2, 0.3)], "physio": [rng.gauss(0.8, 0.4), rng.gauss(-0.6, 0.4)]}
+    shift = {"rating": [rng.uniform(3, 5)], "physio": [rng.uniform(60, 80), rng.uniform(1, 2)]}
+    for film, length in films.items():
+        for modality, step, names in [("rating", 1.0, ["valence"]), ("physio", 0.75, ["heart_rate", "eda"])]:
+            if person == "dan" and film == "film-2" and modality == "physio":
+                continue
+            t = rng.choice([0.0, 0.5])
+            while t <= length:
+                gap = person == "ben" and film == "film-1" and 20 < t < 30
+                for f, name in enumerate(names):
+                    value = shift[modality][f] + weights[modality][f] * latent(film, t) + rng.gauss(0, 0.4)
+                    text = "n/a" if rng.random() < 0.02 else f"{value:.3f}"
+                    if not gap:
+                        rows.append([person, film, modality, name, f"{t:g}", text])
+                t += step
+with open(HERE / "recording.csv", "w", newline="") as file:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["participant", "run", "modality", "feature", "time", "value"])
+    writer.writerows(rows)

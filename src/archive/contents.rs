@@ -1,0 +1,201 @@
+//! What an archive holds: what was asked, what was given, and what came out.
+
+use crate::bind::Plan;
+use serde::{Deserialize, Serialize};
+
+/// Version of the archive format; readers refuse what they do not know.
+pub const FORMAT: u32 = 1;
+
+/// How a fit is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Draws from the posterior by the No-U-Turn sampler.
+    Nuts,
+    /// The mode of the physical density, by bounded quasi-Newton climbs from several starts.
+    Map,
+    /// Alternating closed-form steps for a gridded objective.
+    Als,
+}
+
+/// The form of the mass matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    #[default]
+    Diagonal,
+    Dense,
+}
+
+/// Number of threads; 0 takes one per core.
+pub type Threads = usize;
+
+/// Everything that decides what a fit does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    pub method: Method,
+    pub seed: u64,
+    pub threads: Threads,
+    /// `cpu` for the tape, or a burn device.
+    pub device: String,
+    pub chains: usize,
+    pub warmup: usize,
+    pub draws: usize,
+    pub target_accept: f64,
+    pub max_depth: u32,
+    pub metric: Metric,
+    /// Starts of the mode search, or restarts of the alternating steps.
+    pub starts: usize,
+    pub max_iterations: usize,
+    /// Laplace standard errors at the mode.
+    pub standard_errors: bool,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InputFile {
+    pub role: String,
+    pub path: String,
+    pub sha256: String,
+}
+
+/// A reported quantity and its elements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    pub name: String,
+    pub shape: Vec<usize>,
+    pub labels: Vec<String>,
+}
+
+/// What one chain left.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ChainDraws {
+    /// draws x elements of all quantities, row-major, in the units of the model.
+    pub values: Vec<f64>,
+    pub log_density: Vec<f64>,
+    /// Total Hamiltonian after the momentum was refreshed.
+    pub energy: Vec<f64>,
+    pub acceptance: Vec<f64>,
+    pub depth: Vec<u32>,
+    /// Gradients of each transition.
+    pub leapfrogs: Vec<u32>,
+    pub divergent: Vec<bool>,
+    pub depth_hit: Vec<bool>,
+    pub step_size: f64,
+    /// Inverse mass: the diagonal, or the full matrix row by row.
+    pub inverse_mass: Vec<f64>,
+    /// Divergences of warm-up.
+    pub warmup_divergences: usize,
+    /// All gradients, warm-up and step-size searches included.
+    pub gradients: u64,
+    pub seconds: f64,
+    /// Why the chain ended early, if it did.
+    pub failure: Option<String>,
+}
+
+impl ChainDraws {
+    /// Number of finished draws.
+    pub fn len(&self) -> usize {
+        self.log_density.len()
+    }
+
+    /// `true` before the first draw.
+    pub fn is_empty(&self) -> bool {
+        self.log_density.is_empty()
+    }
+}
+
+/// Draws from the posterior.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Draws {
+    pub quantities: Vec<Quantity>,
+    pub chains: Vec<ChainDraws>,
+    pub interrupted: bool,
+}
+
+impl Draws {
+    /// Names of all elements, in the order of the draws.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.quantities.iter().flat_map(|q| q.labels.iter().map(String::as_str))
+    }
+
+    /// The draws of element `index`, chain by chain, all cut to the length of the shortest chain.
+    pub fn element(&self, index: usize) -> Vec<Vec<f64>> {
+        let width: usize = self.quantities.iter().map(|q| q.labels.len()).sum();
+        let shortest = self.chains.iter().map(ChainDraws::len).min().unwrap_or(0);
+        self.chains.iter().map(|c| (0..shortest).map(|i| c.values[i * width + index]).collect()).collect()
+    }
+}
+
+/// What became of one start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Restart {
+    /// Log density, or the objective.
+    pub value: f64,
+    pub iterations: usize,
+    pub evaluations: usize,
+    pub converged: bool,
+    /// Largest projected partial derivative in physical coordinates.
+    pub projected_gradient: Option<f64>,
+    pub termination: String,
+}
+
+/// The latent of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatentSeries {
+    pub run: String,
+    /// Seconds, length T.
+    pub times: Vec<f64>,
+    /// T x K, row-major; NaN where the data do not reach.
+    pub mean: Vec<f64>,
+    /// Posterior standard deviation given the parameters, T x K; for a latent with a process.
+    pub sd: Option<Vec<f64>>,
+    pub factors: usize,
+}
+
+/// A mode, or the minimum of an objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mode {
+    pub quantities: Vec<Quantity>,
+    /// All elements of the quantities, in the units of the model.
+    pub values: Vec<f64>,
+    /// Standard error per element, where asked for and defined.
+    pub standard_errors: Option<Vec<Option<f64>>>,
+    /// Names of coordinates that lie on a bound.
+    pub at_bounds: Vec<String>,
+    /// The terms of the log density or of the objective.
+    pub terms: Vec<(String, f64)>,
+    /// Log density, or the objective.
+    pub value: f64,
+    pub objective: bool,
+    pub restarts: Vec<Restart>,
+    pub best: usize,
+    /// Objective after each iteration, for alternating steps.
+    pub history: Vec<f64>,
+    pub latent: Vec<LatentSeries>,
+    pub interrupted: bool,
+}
+
+/// What came out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    Draws(Draws),
+    Mode(Box<Mode>),
+}
+
+/// One thing that speaks against trusting the fit.
+pub type Finding = String;
+
+/// A whole fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Archive {
+    pub format: u32,
+    pub msrm_version: String,
+    /// Seconds since 1970.
+    pub created: u64,
+    pub inputs: Vec<InputFile>,
+    pub settings: Settings,
+    pub plan: Plan,
+    pub outcome: Outcome,
+    pub seconds: f64,
+}

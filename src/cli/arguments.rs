@@ -1,0 +1,254 @@
+//! The flags of every verb.
+
+use crate::archive::{Method, Metric};
+use crate::bind::Constants;
+use crate::data::Duplicates;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Shared response models and Bayesian inference from a short model file.
+#[derive(Parser)]
+#[command(name = "msrm", version, about, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 fine, 1 failure, 2 bad input, 3 the fit finished but do not trust it, 130 interrupted.")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Subcommand)]
+pub enum Verb {
+    /// Check a model file, without data or with it.
+    Check(CheckArguments),
+    /// Show what a recording holds: streams, clocks, gaps, missing entries, constant features.
+    Data(DataArguments),
+    /// Fit a model to data.
+    Fit(Box<FitArguments>),
+    /// Summarise a finished fit.
+    Summary(SummaryArguments),
+    /// Evaluate a model at a named point: value, terms, gradients.
+    Eval(EvalArguments),
+}
+
+/// A stage of the compiler.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// The model as it was read, in canonical form.
+    Ast,
+    /// The checked model with shapes.
+    Model,
+    /// The model joined with data: sizes, coordinates, bounds. Needs --data where the model has data.
+    Plan,
+    /// The array program. Needs --data where the model has data.
+    Graph,
+}
+
+#[derive(Args)]
+pub struct CheckArguments {
+    /// The model file.
+    pub model: PathBuf,
+    /// Data to join the model with: a JSON file, a long CSV file or a folder of wide CSV files.
+    #[arg(long)]
+    pub data: Option<PathBuf>,
+    /// Print a stage of the compiler.
+    #[arg(long, value_enum)]
+    pub emit: Option<Stage>,
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How recordings are read and used.
+#[derive(Args)]
+pub struct RecordingArguments {
+    /// Use only this modality of a recording; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub modality: Vec<String>,
+    /// What to do with features that never vary.
+    #[arg(long, value_enum, default_value = "mask")]
+    pub constant: ConstantPolicy,
+    /// What to do with several values of one feature at one time.
+    #[arg(long, value_enum, default_value = "refuse")]
+    pub duplicates: DuplicatePolicy,
+}
+
+/// Features that never vary.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ConstantPolicy {
+    /// Treat as missing, and name them.
+    Mask,
+    /// End with an error.
+    Refuse,
+    /// Use like any other feature.
+    Keep,
+}
+
+impl From<ConstantPolicy> for Constants {
+    fn from(policy: ConstantPolicy) -> Constants {
+        match policy {
+            ConstantPolicy::Mask => Constants::Mask,
+            ConstantPolicy::Refuse => Constants::Refuse,
+            ConstantPolicy::Keep => Constants::Keep,
+        }
+    }
+}
+
+/// Several values at one time.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DuplicatePolicy {
+    /// End with an error.
+    Refuse,
+    /// Take their mean.
+    Average,
+}
+
+impl From<DuplicatePolicy> for Duplicates {
+    fn from(policy: DuplicatePolicy) -> Duplicates {
+        match policy {
+            DuplicatePolicy::Refuse => Duplicates::Refuse,
+            DuplicatePolicy::Average => Duplicates::Average,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct DataArguments {
+    /// A long CSV file, a folder of wide CSV files, or a JSON file of named arrays.
+    pub file: PathBuf,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--method`
+#[derive(Clone, Copy, ValueEnum)]
+pub enum MethodChoice {
+    /// By the model: als for a latent on a grid, map for other objectives and recordings, nuts for the rest.
+    Auto,
+    /// Draws by the No-U-Turn sampler.
+    Nuts,
+    /// The mode.
+    Map,
+    /// Alternating closed-form steps.
+    Als,
+}
+
+impl MethodChoice {
+    /// The chosen method; `None` for auto.
+    pub fn method(self) -> Option<Method> {
+        match self {
+            MethodChoice::Auto => None,
+            MethodChoice::Nuts => Some(Method::Nuts),
+            MethodChoice::Map => Some(Method::Map),
+            MethodChoice::Als => Some(Method::Als),
+        }
+    }
+}
+
+/// `--metric`
+#[derive(Clone, Copy, ValueEnum)]
+pub enum MetricChoice {
+    /// One scale per coordinate.
+    Diagonal,
+    /// A full covariance matrix; for few, strongly correlated coordinates.
+    Dense,
+}
+
+impl From<MetricChoice> for Metric {
+    fn from(choice: MetricChoice) -> Metric {
+        match choice {
+            MetricChoice::Diagonal => Metric::Diagonal,
+            MetricChoice::Dense => Metric::Dense,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct FitArguments {
+    /// The model file.
+    pub model: PathBuf,
+    /// A JSON file, a long CSV file or a folder of wide CSV files.
+    #[arg(long)]
+    pub data: Option<PathBuf>,
+    /// How to fit.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub method: MethodChoice,
+    /// Number of chains.
+    #[arg(long, default_value_t = 4)]
+    pub chains: usize,
+    /// Warm-up transitions per chain.
+    #[arg(long, default_value_t = 1000)]
+    pub warmup: usize,
+    /// Draws per chain after warm-up.
+    #[arg(long, default_value_t = 1000)]
+    pub draws: usize,
+    /// Mean acceptance that the step size is adapted to.
+    #[arg(long, default_value_t = 0.8)]
+    pub target_accept: f64,
+    /// Most doublings of a trajectory.
+    #[arg(long, default_value_t = 10)]
+    pub max_depth: u32,
+    /// Form of the mass matrix.
+    #[arg(long, value_enum, default_value = "diagonal")]
+    pub metric: MetricChoice,
+    /// Starts of a mode search, or restarts of alternating steps.
+    #[arg(long, default_value_t = 4)]
+    pub starts: usize,
+    /// Most iterations of each start [default: 10000 for map, 500 for als].
+    #[arg(long)]
+    pub max_iterations: Option<usize>,
+    /// Laplace standard errors at the mode.
+    #[arg(long)]
+    pub standard_errors: bool,
+    /// The same seed gives the same result on any number of threads.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Number of threads; 0 takes one per core.
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Where gradients are computed: cpu (the tape), ndarray (the burn graph on the CPU), cuda or cuda:N.
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Folder for the fit [default: NAME-fit in the current folder].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Replace an earlier fit in that folder.
+    #[arg(long)]
+    pub force: bool,
+    /// No progress and no notes on standard error.
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+}
+
+#[derive(Args)]
+pub struct SummaryArguments {
+    /// The folder of a fit.
+    pub fit: PathBuf,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct EvalArguments {
+    /// The model file.
+    pub model: PathBuf,
+    /// A JSON file, a long CSV file or a folder of wide CSV files.
+    #[arg(long)]
+    pub data: Option<PathBuf>,
+    /// A JSON file with a value for every parameter.
+    #[arg(long)]
+    pub at: PathBuf,
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,103 @@
+//! `msrm check`
+
+use super::arguments::{CheckArguments, Stage};
+use super::error::{CliError, Exit};
+use super::{load, print, print_json};
+use crate::bind::Plan;
+use crate::graph::lower;
+use crate::lang::{format, parse};
+use serde_json::json;
+
+/// Checks a model and prints the stage asked for.
+pub fn run(arguments: &CheckArguments) -> Result<Exit, CliError> {
+    let loaded = match load::model(&arguments.model) {
+        Err(CliError::Model { text, diagnostics }) if arguments.json => {
+            let found: Vec<_> = diagnostics
+                .iter()
+                .map(|d| {
+                    let (line, column) = text.line_column(d.span.start);
+                    json!({
+                        "code": d.code.id(), "severity": d.severity, "message": d.message, "line": line, "column": column,
+                        "expected": d.expected, "found": d.found, "help": d.help,
+                    })
+                })
+                .collect();
+            print_json(&json!({ "ok": false, "file": text.name, "diagnostics": found }))?;
+            return Ok(Exit::BadInput);
+        }
+        other => other?,
+    };
+    let needs_plan = arguments.data.is_some() || matches!(arguments.emit, Some(Stage::Plan | Stage::Graph));
+    let plan = if needs_plan {
+        Some(load::plan(&arguments.model, arguments.data.as_deref(), &arguments.recording)?.0)
+    } else {
+        None
+    };
+    if arguments.json {
+        let stage = match (arguments.emit, &plan) {
+            (Some(Stage::Graph), Some(plan)) => json!(lower(plan)?.to_string()),
+            (Some(Stage::Plan), Some(plan)) => json!(plan),
+            (Some(Stage::Ast), _) => json!(parse(&loaded.source).ok()),
+            (Some(_), _) => json!(loaded.model),
+            (None, _) => json!(null),
+        };
+        let coordinates = plan.as_ref().map(Plan::dim);
+        print_json(&json!({
+            "ok": true, "model": loaded.model.name, "objective": loaded.model.is_objective(),
+            "coordinates": coordinates, "notes": plan.as_ref().map(|p| &p.notes), "stage": stage,
+        }))?;
+        return Ok(Exit::Fine);
+    }
+    match (arguments.emit, &plan) {
+        (Some(Stage::Ast), _) => {
+            let ast = parse(&loaded.source)
+                .map_err(|diagnostics| CliError::Model { text: Box::new(loaded.source.clone()), diagnostics })?;
+            print(&format(&ast))?;
+        }
+        (Some(Stage::Plan), Some(plan)) => print(&describe_plan(plan))?,
+        (Some(Stage::Graph), Some(plan)) => print(&lower(plan)?.to_string())?,
+        (Some(_), _) => print(&format!("{:#?}\n", loaded.model))?,
+        (None, plan) => {
+            let kind = if loaded.model.is_objective() { "objective" } else { "density" };
+            let size = plan.as_ref().map_or(String::new(), |p| format!(", {} coordinates", p.dim()));
+            print(&format!("{}: model `{}` is correct ({kind}{size})\n", loaded.source.name, loaded.model.name))?;
+            for note in plan.iter().flat_map(|p| &p.notes) {
+                print(&format!("note: {note}\n"))?;
+            }
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// The plan in lines: sizes of the data, then the coordinates with their bounds.
+fn describe_plan(plan: &Plan) -> String {
+    let mut out = format!("model {}: {} coordinates\n", plan.model.name, plan.dim());
+    for (name, value) in &plan.values {
+        let what = if value.shape.is_empty() { value.values[0].to_string() } else { format!("{:?}", value.shape) };
+        out.push_str(&format!("value {name}: {what}\n"));
+    }
+    if let Some(shared) = &plan.shared {
+        let r = &shared.recording;
+        out.push_str(&format!(
+            "recording: {} participants, {} runs, {} modalities, {} loading rows, {} factors\n",
+            r.participants.len(),
+            r.runs.len(),
+            r.modalities.len(),
+            shared.keys.len(),
+            shared.factors
+        ));
+    }
+    for block in &plan.blocks {
+        let (lower, upper) = (block.lower.first(), block.upper.first());
+        let bounds = match (lower, upper) {
+            (Some(lo), Some(hi)) if lo.is_finite() || hi.is_finite() => format!(" in ({lo}, {hi})"),
+            _ => String::new(),
+        };
+        let range = format!("{}..{}", block.offset, block.offset + block.len());
+        out.push_str(&format!("coordinates {range}: {} {:?}{bounds}\n", block.sampled_name(), block.shape));
+    }
+    for note in &plan.notes {
+        out.push_str(&format!("note: {note}\n"));
+    }
+    out
+}

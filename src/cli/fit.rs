@@ -1,0 +1,119 @@
+//! `msrm fit`
+
+use super::arguments::FitArguments;
+use super::error::{CliError, Exit};
+use super::{load, print, print_json};
+use crate::archive::{self, Archive, FORMAT, Method, Outcome, Settings};
+use crate::report::{facts, latent_csv, summarize_archive, summary_table};
+use crate::run::{Reporting, default_method, fit, interrupt_flag};
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Iterations of alternating steps, which are cheap and slow to settle.
+const ALS_ITERATIONS: usize = 500;
+/// Iterations of a mode search.
+const MAP_ITERATIONS: usize = 10_000;
+
+/// Fits, writes the folder, prints the summary and the verdict.
+pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
+    let begin = Instant::now();
+    check_settings(arguments)?;
+    let (plan, inputs) = load::plan(&arguments.model, arguments.data.as_deref(), &arguments.recording)?;
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-fit", plan.model.name)));
+    archive::check_target(&out, arguments.force)?;
+    let note = |text: &str| {
+        if !arguments.quiet {
+            eprintln!("{text}");
+        }
+    };
+    for text in &plan.notes {
+        note(&format!("note: {text}"));
+    }
+    let (automatic, reason) = default_method(&plan);
+    let method = arguments.method.method().unwrap_or(automatic);
+    if arguments.method.method().is_none() {
+        let name = match method {
+            Method::Nuts => "nuts",
+            Method::Map => "map",
+            Method::Als => "als",
+        };
+        note(&format!("method: {name} ({reason})"));
+    }
+    let default_iterations = if method == Method::Als { ALS_ITERATIONS } else { MAP_ITERATIONS };
+    let settings = Settings {
+        method,
+        seed: arguments.seed,
+        threads: arguments.threads,
+        device: arguments.device.clone(),
+        chains: arguments.chains,
+        warmup: arguments.warmup,
+        draws: arguments.draws,
+        target_accept: arguments.target_accept,
+        max_depth: arguments.max_depth,
+        metric: arguments.metric.into(),
+        starts: arguments.starts,
+        max_iterations: arguments.max_iterations.unwrap_or(default_iterations),
+        standard_errors: arguments.standard_errors,
+    };
+    let reporting = if arguments.quiet { Reporting::Quiet } else { Reporting::Auto };
+    let outcome = fit(&plan, &settings, interrupt_flag(), reporting)?;
+    let archive = Archive {
+        format: FORMAT,
+        msrm_version: env!("CARGO_PKG_VERSION").into(),
+        created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+        inputs,
+        settings,
+        plan,
+        outcome,
+        seconds: begin.elapsed().as_secs_f64(),
+    };
+    let summary = summarize_archive(&archive);
+    let mut tables = vec![("summary.csv", summary.csv())];
+    let mut interrupted = false;
+    match &archive.outcome {
+        Outcome::Draws(draws) => interrupted |= draws.interrupted,
+        Outcome::Mode(mode) => {
+            interrupted |= mode.interrupted;
+            if !mode.latent.is_empty() {
+                tables.push(("latent.csv", latent_csv(&mode.latent)));
+            }
+        }
+    }
+    archive::write(&out, &archive, &tables, arguments.force)?;
+    if arguments.json {
+        let mut object = summary.json(&archive);
+        object["out"] = serde_json::json!(out);
+        print_json(&object)?;
+    } else {
+        print(&format!("{}\n{}\n", facts(&archive), summary_table(&summary)))?;
+        print(&summary.judgement.to_string())?;
+        print(&format!("written to {}\n", out.display()))?;
+    }
+    Ok(if interrupted {
+        Exit::Interrupted
+    } else if summary.judgement.trust {
+        Exit::Fine
+    } else {
+        Exit::Doubt
+    })
+}
+
+fn check_settings(arguments: &FitArguments) -> Result<(), CliError> {
+    let setting = |name, range, value: String| Err(CliError::Setting { name, range, value });
+    if arguments.chains == 0 {
+        return setting("--chains", "at least 1", "0".into());
+    }
+    if arguments.draws == 0 {
+        return setting("--draws", "at least 1", "0".into());
+    }
+    if arguments.starts == 0 {
+        return setting("--starts", "at least 1", "0".into());
+    }
+    if !(arguments.target_accept > 0.0 && arguments.target_accept < 1.0) {
+        return setting("--target-accept", "between 0 and 1", arguments.target_accept.to_string());
+    }
+    if !(1..=20).contains(&arguments.max_depth) {
+        return setting("--max-depth", "between 1 and 20", arguments.max_depth.to_string());
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! Reads models and data for the verbs.
+
+use super::arguments::RecordingArguments;
+use super::error::CliError;
+use crate::archive::{InputFile, digest};
+use crate::base::Source;
+use crate::bind::{BindOptions, Input, Plan, bind};
+use crate::data::{self, load_arrays};
+use crate::model::{Model, check_text};
+use std::path::Path;
+
+/// A checked model with its text.
+pub struct LoadedModel {
+    pub source: Source,
+    pub model: Model,
+    pub input: InputFile,
+}
+
+/// Reads and checks a model file.
+pub fn model(path: &Path) -> Result<LoadedModel, CliError> {
+    let bytes = std::fs::read(path).map_err(|source| CliError::Read { path: path.to_path_buf(), source })?;
+    let sha256 = digest(&bytes);
+    let text = String::from_utf8(bytes).map_err(|e| CliError::Read {
+        path: path.to_path_buf(),
+        source: std::io::Error::new(std::io::ErrorKind::InvalidData, format!("it is not UTF-8 text: {e}")),
+    })?;
+    let source = Source::new(path.display().to_string(), text);
+    match check_text(&source) {
+        Ok(model) => {
+            let input = InputFile { role: "model".into(), path: path.display().to_string(), sha256 };
+            Ok(LoadedModel { source, model, input })
+        }
+        Err(diagnostics) => Err(CliError::Model { text: Box::new(source), diagnostics }),
+    }
+}
+
+/// Reads the data that a model asks for.
+pub fn input(
+    model: &Model,
+    path: Option<&Path>,
+    options: &RecordingArguments,
+) -> Result<(Input, Vec<InputFile>, Vec<String>), CliError> {
+    let Some(path) = path else { return Ok((Input::None, Vec::new(), Vec::new())) };
+    let file = |sha256: String| vec![InputFile { role: "data".into(), path: path.display().to_string(), sha256 }];
+    if model.shared.is_some() {
+        let loaded = data::load(path, &data::Options { duplicates: options.duplicates.into() })?;
+        let notes = loaded.repairs.iter().map(ToString::to_string).collect();
+        return Ok((Input::Recording(loaded.recording), file(loaded.digest), notes));
+    }
+    let (arrays, sha256) = load_arrays(path)?;
+    Ok((Input::Arrays(arrays), file(sha256), Vec::new()))
+}
+
+/// Joins a model file with data.
+pub fn plan(
+    model_path: &Path,
+    data_path: Option<&Path>,
+    options: &RecordingArguments,
+) -> Result<(Plan, Vec<InputFile>), CliError> {
+    let loaded = model(model_path)?;
+    let (input, mut files, notes) = input(&loaded.model, data_path, options)?;
+    files.insert(0, loaded.input);
+    let bind_options =
+        BindOptions { modalities: options.modality.clone(), constants: options.constant.into() };
+    let mut plan = bind(loaded.model, loaded.source, input, bind_options)?;
+    plan.notes.splice(0..0, notes);
+    Ok((plan, files))
+}

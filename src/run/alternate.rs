@@ -1,0 +1,101 @@
+//! Fits a gridded objective by alternating closed-form steps.
+
+use super::fit::FitError;
+use super::sample::quantities;
+use crate::archive::{LatentSeries, Mode, Restart, Settings};
+use crate::bind::{Plan, SharedPlan};
+use crate::graph::{Program, Tape};
+use crate::model::SharedTerm;
+use crate::terms::gridded::{SolveOptions, Start, Strengths, Termination, query, solve};
+use crate::terms::gridded_from_plan;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Minimises the objective of a gridded plan.
+pub(super) fn alternate(
+    plan: &Plan,
+    shared: &SharedPlan,
+    program: &Arc<Program>,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Mode, FitError> {
+    let standardized = plan.model.shared.as_ref().is_some_and(|s| s.standardized);
+    let problem = gridded_from_plan(shared, standardized).map_err(FitError::Gridded)?;
+    let coefficient = |term| shared.objective.iter().find(|o| o.0 == term).map_or(0.0, |o| o.1);
+    // The solver minimises with the squares at weight one; the objective is scaled back for the report.
+    let squares = coefficient(SharedTerm::BalancedSquares);
+    if squares <= 0.0 {
+        return Err(FitError::NoSquares);
+    }
+    let strengths = Strengths {
+        loading: coefficient(SharedTerm::LoadingRidge) / squares,
+        latent: coefficient(SharedTerm::LatentRidge) / squares,
+        roughness: coefficient(SharedTerm::Roughness) / squares,
+    };
+    let options = SolveOptions {
+        strengths,
+        start: Start::Hybrid,
+        restarts: settings.starts,
+        seed: settings.seed,
+        max_iterations: settings.max_iterations,
+        ..SolveOptions::default()
+    };
+    let solution = solve(&problem, &options, Some(stop)).map_err(FitError::Gridded)?;
+    let x: Vec<f64> = solution.loadings.iter().chain(&solution.latents).copied().collect();
+    let mut tape = Tape::new(Arc::clone(program));
+    let mut values = Vec::new();
+    tape.outputs(&x, &mut values)?;
+    let terms: Vec<(String, f64)> =
+        tape.terms(&x)?.into_iter().map(|(label, v)| (label.trim_start_matches('-').to_string(), -v)).collect();
+    let mut latent = Vec::new();
+    for run in &shared.recording.runs {
+        let series = query::latent_on_grid(&problem, &solution.latents, run).map_err(FitError::Gridded)?;
+        latent.push(LatentSeries {
+            run: run.clone(),
+            times: series.times,
+            mean: series.values,
+            sd: None,
+            factors: shared.factors,
+        });
+    }
+    let restarts = solution
+        .restarts
+        .iter()
+        .map(|r| match &r.outcome {
+            Ok(finish) => Restart {
+                value: squares * finish.objective,
+                iterations: finish.iterations,
+                evaluations: finish.iterations,
+                converged: finish.termination == Termination::Converged,
+                projected_gradient: None,
+                termination: match finish.termination {
+                    Termination::Converged => "the objective no longer changes".into(),
+                    Termination::IterationLimit => "the limit of iterations was reached".into(),
+                    Termination::Interrupted => "interrupted".into(),
+                },
+            },
+            Err(error) => Restart {
+                value: f64::INFINITY,
+                iterations: 0,
+                evaluations: 0,
+                converged: false,
+                projected_gradient: None,
+                termination: error.to_string(),
+            },
+        })
+        .collect();
+    Ok(Mode {
+        quantities: quantities(program),
+        values,
+        standard_errors: None,
+        at_bounds: Vec::new(),
+        value: terms.iter().map(|t| t.1).sum(),
+        terms,
+        objective: true,
+        restarts,
+        best: solution.best_restart,
+        history: solution.history.iter().map(|h| squares * h).collect(),
+        latent,
+        interrupted: stop.load(Ordering::Relaxed),
+    })
+}

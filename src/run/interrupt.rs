@@ -1,0 +1,20 @@
+//! Ctrl-C raises a flag; inference stops at the next transition and keeps what is finished.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// The flag that Ctrl-C raises. The first call installs the handler; a second Ctrl-C ends the process at once.
+pub fn interrupt_flag() -> &'static AtomicBool {
+    static INSTALLED: std::sync::Once = std::sync::Once::new();
+    INSTALLED.call_once(|| {
+        // Without a handler Ctrl-C ends the process, which is the only alternative left.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+            eprintln!("\ninterrupted: keeping the finished draws (Ctrl-C again to stop at once)");
+        });
+    });
+    &INTERRUPTED
+}

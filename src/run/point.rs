@@ -1,0 +1,172 @@
+//! Evaluates a plan at one named point: value, terms, and gradients in both coordinates.
+
+use crate::bind::{EvaluateError, Plan, Value, evaluate, location_scale};
+use crate::data::Arrays;
+use crate::graph::{Coordinates, LowerError, Rejection, Tape, lower};
+use crate::model::Statement;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Why a point cannot be evaluated.
+#[derive(Debug, thiserror::Error)]
+pub enum PointError {
+    #[error("the point lacks `{name}`{}", noncentered.as_ref().map(|r| format!(" (or its standardised form `{r}`)")).unwrap_or_default())]
+    Missing { name: String, noncentered: Option<String> },
+    #[error("the point names `{name}`, which is no parameter of the model; parameters: {}", known.join(", "))]
+    Unknown { name: String, known: Vec<String> },
+    #[error("`{name}` has shape {found:?} in the point, the model needs {expected:?}")]
+    Shape { name: String, expected: Vec<usize>, found: Vec<usize> },
+    #[error("{label} = {value} is not strictly between its bounds {lower} and {upper}")]
+    Outside { label: String, value: f64, lower: f64, upper: f64 },
+    #[error(transparent)]
+    Evaluate(#[from] EvaluateError),
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    #[error("the density has no value at this point: {0}")]
+    Rejected(#[from] Rejection),
+}
+
+/// A named number.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Named {
+    pub name: String,
+    pub value: f64,
+}
+
+/// A plan evaluated at a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// `log_density`, or `objective` for a model that ends in `minimize`.
+    pub kind: &'static str,
+    /// With all constants; no Jacobian.
+    pub value: f64,
+    /// The terms that sum to the value.
+    pub terms: Vec<Named>,
+    /// Log determinant of the Jacobian of the constraint transforms.
+    pub log_jacobian: f64,
+    /// Gradient of the value in the physical coordinates.
+    pub gradient: Vec<Named>,
+    /// The point in unconstrained coordinates.
+    pub unconstrained: Vec<Named>,
+    /// Gradient of value + log Jacobian in unconstrained coordinates (of the value alone for an objective).
+    pub gradient_unconstrained: Vec<Named>,
+}
+
+/// Evaluates `plan` at the parameters named in `point`.
+///
+/// # Errors
+/// Points that lack a parameter, name another, or lie outside the bounds.
+pub fn evaluate_at(plan: &Plan, point: &Arrays) -> Result<Evaluation, PointError> {
+    let x = physical_vector(plan, point)?;
+    let labels: Vec<String> = plan.blocks.iter().flat_map(|b| b.sampled_labels()).collect();
+    let coordinates = Coordinates::new(plan);
+    let u = coordinates.to_unconstrained(&x).map_err(|i| {
+        let (lower, upper) = plan.bounds();
+        PointError::Outside { label: labels[i].clone(), value: x[i], lower: lower[i], upper: upper[i] }
+    })?;
+    let mut tape = Tape::new(Arc::new(lower(plan)?));
+    let mut gradient = vec![0.0; x.len()];
+    let value = tape.value_gradient(&x, &mut gradient)?;
+    let objective = plan.model.is_objective();
+    let sign = if objective { -1.0 } else { 1.0 };
+    let mut pulled = gradient.clone();
+    let with_jacobian = coordinates.pull_back(&u, value, &mut pulled);
+    let unconstrained_gradient: Vec<f64> = if objective {
+        coordinates.chain_rule(&u, &gradient).iter().map(|g| -g).collect()
+    } else {
+        pulled
+    };
+    let named = |values: &[f64]| -> Vec<Named> {
+        labels.iter().zip(values).map(|(n, &value)| Named { name: n.clone(), value }).collect()
+    };
+    let terms = tape.terms(&x)?.into_iter().map(|(name, v)| Named {
+        name: if objective { name.trim_start_matches('-').to_string() } else { name },
+        value: sign * v,
+    });
+    Ok(Evaluation {
+        kind: if objective { "objective" } else { "log_density" },
+        value: sign * value,
+        terms: terms.collect(),
+        log_jacobian: with_jacobian - value,
+        gradient: named(&gradient.iter().map(|g| sign * g).collect::<Vec<_>>()),
+        unconstrained: named(&u),
+        gradient_unconstrained: named(&unconstrained_gradient),
+    })
+}
+
+/// The vector of physical coordinates that a named point stands for.
+fn physical_vector(plan: &Plan, point: &Arrays) -> Result<Vec<f64>, PointError> {
+    let known = |name: &str| {
+        plan.blocks.iter().any(|b| b.name == name || b.sampled_name() == name || b.labels.iter().any(|l| l == name))
+    };
+    if let Some((name, _)) = point.iter().find(|(name, _)| !known(name)) {
+        let names = plan.blocks.iter().map(|b| b.name.clone()).collect();
+        return Err(PointError::Unknown { name: name.to_string(), known: names });
+    }
+    let mut x = vec![0.0; plan.dim()];
+    let mut env = plan.values.clone();
+    for block in &plan.blocks {
+        // Noncentred parameters follow below, when location and scale are known.
+        if block.noncentered {
+            continue;
+        }
+        let values = block_values(point, &block.name, &block.labels, &block.shape)?
+            .ok_or_else(|| PointError::Missing { name: block.name.clone(), noncentered: None })?;
+        x[block.offset..block.offset + block.len()].copy_from_slice(&values);
+        env.insert(block.name.clone(), Value { shape: block.shape.clone(), values });
+    }
+    for statement in &plan.model.statements {
+        match statement {
+            Statement::Let { name, value } if !value.data_only => {
+                let value = evaluate(value, &env)?;
+                env.insert(name.clone(), value);
+            }
+            Statement::Param(param) if param.noncentered.is_some() => {
+                let Some(block) = plan.block(&param.name) else { continue };
+                let (location, scale) = location_scale(param, &env)?;
+                let raw_name = block.sampled_name();
+                let raw = match block_values(point, &raw_name, &block.sampled_labels(), &block.shape)? {
+                    Some(raw) => raw,
+                    None => block_values(point, &block.name, &block.labels, &block.shape)?
+                        .ok_or_else(|| PointError::Missing { name: block.name.clone(), noncentered: Some(raw_name) })?
+                        .iter()
+                        .enumerate()
+                        .map(|(i, theta)| (theta - location.at(i)) / scale.at(i))
+                        .collect(),
+                };
+                x[block.offset..block.offset + block.len()].copy_from_slice(&raw);
+                let theta = raw.iter().enumerate().map(|(i, r)| location.at(i) + scale.at(i) * r).collect();
+                env.insert(param.name.clone(), Value { shape: block.shape.clone(), values: theta });
+            }
+            _ => {}
+        }
+    }
+    Ok(x)
+}
+
+/// The values of a block from its name, or from the names of its elements.
+fn block_values(
+    point: &Arrays,
+    name: &str,
+    labels: &[String],
+    shape: &[usize],
+) -> Result<Option<Vec<f64>>, PointError> {
+    if let Some(array) = point.get(name) {
+        // A matrix of one column may be given as a vector.
+        let flat = |s: &[usize]| -> Vec<usize> { s.iter().copied().filter(|&n| n != 1).collect() };
+        if flat(&array.shape) != flat(shape) {
+            return Err(PointError::Shape {
+                name: name.to_string(),
+                expected: shape.to_vec(),
+                found: array.shape.clone(),
+            });
+        }
+        return Ok(Some(array.values.clone()));
+    }
+    if shape.is_empty() {
+        return Ok(None);
+    }
+    let one = |label: &String| point.get(label).and_then(|a| a.values.first().copied());
+    let values: Vec<f64> = labels.iter().filter_map(one).collect();
+    Ok(if values.len() == labels.len() { Some(values) } else { None })
+}
