@@ -51,6 +51,26 @@ pub struct Settings {
     pub standard_errors: bool,
 }
 
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            method: Method::Nuts,
+            seed: 1,
+            threads: 0,
+            device: "cpu".into(),
+            chains: 4,
+            warmup: 1000,
+            draws: 1000,
+            target_accept: 0.8,
+            max_depth: 10,
+            metric: Metric::Diagonal,
+            starts: 4,
+            max_iterations: 10_000,
+            standard_errors: false,
+        }
+    }
+}
+
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputFile {

@@ -70,10 +70,8 @@ pub fn write(out: &Path, archive: &Archive, tables: &[(&str, String)], force: bo
         move |source| ArchiveError::Io { action, path, source }
     };
     let parent = parent_of(out);
-    let staging = tempfile::Builder::new()
-        .prefix(".msrm-fit-")
-        .tempdir_in(&parent)
-        .map_err(io("make a folder in", &parent))?;
+    let staging =
+        tempfile::Builder::new().prefix(".msrm-fit-").tempdir_in(&parent).map_err(io("make a folder in", &parent))?;
     let path = staging.path().join(ARCHIVE);
     let file = fs::File::create(&path).map_err(io("create", &path))?;
     let mut writer = std::io::BufWriter::new(file);
@@ -121,9 +119,9 @@ pub fn read(path: &Path) -> Result<Archive, ArchiveError> {
     let broken = |reason: String| ArchiveError::Broken { path: path.clone(), reason };
     // The format is looked at first, so that an archive of another version says so.
     let value: ciborium::Value = ciborium::from_reader(bytes.as_slice()).map_err(|e| broken(e.to_string()))?;
-    let format = value.as_map().and_then(|map| {
-        map.iter().find(|(k, _)| k.as_text() == Some("format")).and_then(|(_, v)| v.as_integer())
-    });
+    let format = value
+        .as_map()
+        .and_then(|map| map.iter().find(|(k, _)| k.as_text() == Some("format")).and_then(|(_, v)| v.as_integer()));
     let found = format.and_then(|i| u32::try_from(i).ok()).ok_or_else(|| broken("it is not an msrm archive".into()))?;
     if found != FORMAT {
         return Err(ArchiveError::Format { path, found });

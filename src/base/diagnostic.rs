@@ -93,15 +93,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error at `span`.
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            code,
-            message: message.into(),
-            span,
-            expected: None,
-            found: None,
-            help: None,
-        }
+        Self { severity: Severity::Error, code, message: message.into(), span, expected: None, found: None, help: None }
     }
 
     /// Adds what was expected.

@@ -82,10 +82,9 @@ pub fn shape(dims: &[Dim], env: &Env) -> Result<Vec<usize>, EvaluateError> {
 pub fn evaluate(expr: &Typed, env: &Env) -> Result<Value, EvaluateError> {
     Ok(match &expr.kind {
         TypedKind::Number(n) => Value::scalar(*n),
-        TypedKind::Name(name) => env
-            .get(name)
-            .cloned()
-            .ok_or_else(|| EvaluateError::Unbound { name: name.clone(), span: expr.span })?,
+        TypedKind::Name(name) => {
+            env.get(name).cloned().ok_or_else(|| EvaluateError::Unbound { name: name.clone(), span: expr.span })?
+        }
         TypedKind::Unary(op, inner) => {
             let mut value = evaluate(inner, env)?;
             for v in &mut value.values {

@@ -51,9 +51,7 @@ pub(crate) fn element_labels(name: &str, shape: &[usize]) -> Vec<String> {
     match shape {
         [] => vec![name.to_string()],
         [n] => (1..=*n).map(|i| format!("{name}[{i}]")).collect(),
-        [rows, columns] => {
-            (1..=*rows).flat_map(|i| (1..=*columns).map(move |j| format!("{name}[{i},{j}]"))).collect()
-        }
+        [rows, columns] => (1..=*rows).flat_map(|i| (1..=*columns).map(move |j| format!("{name}[{i},{j}]"))).collect(),
         _ => (1..=shape.iter().product()).map(|i| format!("{name}[{i}]")).collect(),
     }
 }

@@ -31,7 +31,8 @@ fn check_one(declared: &Data, arrays: &Arrays, env: &Env) -> Result<super::Value
     let error = |text: String| Diagnostic::error(Code::Data, declared.span, text);
     let Some(array) = arrays.get(name) else {
         let near = suggest(name, arrays.iter().map(|(name, _)| name));
-        let help = near.map_or(format!("add \"{name}\" to the data file"), |n| format!("the data hold `{n}`; is that it?"));
+        let help =
+            near.map_or(format!("add \"{name}\" to the data file"), |n| format!("the data hold `{n}`; is that it?"));
         return Err(Some(error(format!("the data lack `{name}`")).help(help)));
     };
     let expected = match shape(&declared.shape, env) {
@@ -54,7 +55,8 @@ fn check_one(declared: &Data, arrays: &Arrays, env: &Env) -> Result<super::Value
     let label = |i: usize| super::layout::element_labels(name, &expected)[i].clone();
     if declared.integer && !array.integer {
         let place = array.values.iter().position(|v| v.fract() != 0.0);
-        let found = place.map_or("numbers with a decimal point".to_string(), |i| format!("{} = {}", label(i), array.values[i]));
+        let found =
+            place.map_or("numbers with a decimal point".to_string(), |i| format!("{} = {}", label(i), array.values[i]));
         return Err(Some(
             error(format!("`{name}` must hold whole numbers")).found(found).help("or declare it `real` in the model"),
         ));
@@ -80,11 +82,11 @@ fn check_one(declared: &Data, arrays: &Arrays, env: &Env) -> Result<super::Value
             (false, false) => "<=",
         };
         let more = if bad.len() > 1 { format!(" (and {} more)", bad.len() - 1) } else { String::new() };
-        Some(
-            error(format!("`{name}` is outside its bounds"))
-                .expected(format!("{sign} {bound}"))
-                .found(format!("{} = {}{more}", label(first), array.values[first])),
-        )
+        Some(error(format!("`{name}` is outside its bounds")).expected(format!("{sign} {bound}")).found(format!(
+            "{} = {}{more}",
+            label(first),
+            array.values[first]
+        )))
     };
     if let Some(d) = violated(&declared.lower, true).or_else(|| violated(&declared.upper, false)) {
         return Err(Some(d));

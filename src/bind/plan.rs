@@ -108,8 +108,7 @@ impl Plan {
 /// Data that are missing, of another shape or type, or outside their bounds (all at once); recordings that the model cannot use.
 pub fn bind(model: Model, source: Source, input: Input, options: BindOptions) -> Result<Plan, BindError> {
     let mut notes = Vec::new();
-    let mismatch =
-        |diagnostics: Vec<Diagnostic>| BindError::Mismatch { text: Box::new(source.clone()), diagnostics };
+    let mismatch = |diagnostics: Vec<Diagnostic>| BindError::Mismatch { text: Box::new(source.clone()), diagnostics };
     let whole = Span::new(0, source.text.find('\n').unwrap_or(0));
     let recording = match (&model.shared, input) {
         (Some(_), Input::Recording(recording)) => Some((recording, Arrays::default())),
@@ -172,8 +171,12 @@ fn plain_plan(
                             && (lo >= hi || lo.is_nan() || hi.is_nan())
                         {
                             errors.push(
-                                Diagnostic::error(Code::Data, param.span, format!("`{}` has no room between its bounds", param.name))
-                                    .found(format!("[{lo}, {hi}] with these data")),
+                                Diagnostic::error(
+                                    Code::Data,
+                                    param.span,
+                                    format!("`{}` has no room between its bounds", param.name),
+                                )
+                                .found(format!("[{lo}, {hi}] with these data")),
                             );
                         }
                         blocks.push(block);

@@ -2,6 +2,7 @@
 
 use super::plan::{Block, Constants, Plan};
 use crate::bind::evaluate::evaluate;
+use crate::data::recording::is_constant;
 use crate::data::{Recording, Stream};
 use crate::math::dist;
 use crate::model::{Latent, Shared, SharedTerm, Statement};
@@ -59,7 +60,9 @@ pub enum SharedError {
         features.join("; ")
     )]
     Constant { features: Vec<String> },
-    #[error("participant {participant}, modality {modality}, feature {feature} has no observed value in any run; leave the feature out of the file")]
+    #[error(
+        "participant {participant}, modality {modality}, feature {feature} has no observed value in any run; leave the feature out of the file"
+    )]
     Empty { participant: String, modality: String, feature: String },
     #[error("nothing is left to fit: every feature is constant or missing")]
     Nothing,
@@ -74,12 +77,13 @@ pub enum SharedError {
 /// Adds the recording and the coordinates of the weights to `plan`.
 pub(super) fn add(plan: &mut Plan, recording: Recording, notes: &mut Vec<String>) -> Result<(), SharedError> {
     let Some(shared) = plan.model.shared.clone() else { return Ok(()) };
-    let recording = select(recording, &plan.options.modalities, notes)?;
+    let mut recording = select(recording, &plan.options.modalities, notes)?;
     for (modality, _) in &shared.responses {
         if !recording.modalities.contains(modality) && plan.options.modalities.is_empty() {
             return Err(SharedError::Response { modality: modality.clone(), present: recording.modalities });
         }
     }
+    align_features(&mut recording);
     let recording = handle_constants(recording, plan.options.constants, notes)?;
     let (keys, noises) = layout(&recording);
     if keys.is_empty() {
@@ -159,12 +163,17 @@ fn renumber(recording: Recording) -> Recording {
     Recording { participants, runs, modalities, streams }
 }
 
-/// `true` for values without variation beyond rounding.
-fn is_constant(values: &[f64]) -> bool {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let sd = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
-    sd <= f64::EPSILON * mean.abs().max(1.0)
+/// Puts the features of every run into the order of the participant's first run.
+fn align_features(recording: &mut Recording) {
+    for i in 0..recording.streams.len() {
+        let (done, rest) = recording.streams.split_at_mut(i);
+        let stream = &mut rest[0];
+        let first = done.iter().find(|s| s.participant == stream.participant && s.modality == stream.modality);
+        let Some(first) = first.filter(|f| f.features != stream.features) else { continue };
+        let order: Vec<usize> =
+            first.features.iter().filter_map(|name| stream.features.iter().position(|f| f == name)).collect();
+        keep_columns(stream, &order);
+    }
 }
 
 /// Masks, refuses or keeps features that never vary (over all runs of a participant).
@@ -188,8 +197,14 @@ fn handle_constants(
     if policy == Constants::Refuse {
         return Err(SharedError::Constant { features: named });
     }
-    for (key, value) in &found {
-        notes.push(format!("{} is constant (always {value}): masked, it has no part in the fit", key.label));
+    for group in found.chunk_by(|a, b| (a.0.participant, a.0.modality) == (b.0.participant, b.0.modality)) {
+        let (participant, modality) =
+            (&recording.participants[group[0].0.participant], &recording.modalities[group[0].0.modality]);
+        let features: Vec<String> = group
+            .iter()
+            .map(|(k, v)| format!("{} (always {v})", k.label.splitn(3, ',').last().unwrap_or_default()))
+            .collect();
+        notes.push(format!("{participant}, {modality}: constant features are masked: {}", features.join(", ")));
     }
     for stream in &mut recording.streams {
         let drop: Vec<usize> = found
@@ -209,13 +224,19 @@ fn handle_constants(
 }
 
 fn remove_features(stream: &mut Stream, drop: &[usize]) {
-    if drop.is_empty() {
-        return;
+    if !drop.is_empty() {
+        let keep: Vec<usize> = (0..stream.features.len()).filter(|f| !drop.contains(f)).collect();
+        keep_columns(stream, &keep);
     }
+}
+
+/// Keeps these features, in this order.
+fn keep_columns(stream: &mut Stream, keep: &[usize]) {
     let width = stream.features.len();
-    let keep: Vec<usize> = (0..width).filter(|f| !drop.contains(f)).collect();
-    stream.values =
-        (0..stream.times.len()).flat_map(|t| keep.iter().map(move |f| t * width + f)).map(|i| stream.values[i]).collect();
+    stream.values = (0..stream.times.len())
+        .flat_map(|t| keep.iter().map(move |f| t * width + f))
+        .map(|i| stream.values[i])
+        .collect();
     stream.features = keep.iter().map(|&f| stream.features[f].clone()).collect();
 }
 
@@ -294,7 +315,11 @@ impl SharedPlan {
             let n = values.len().max(1) as f64;
             let mean = values.iter().sum::<f64>() / n;
             let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
-            if standardized { ((mean - scale.mean) / scale.sd, variance / (scale.sd * scale.sd)) } else { (mean, variance) }
+            if standardized {
+                ((mean - scale.mean) / scale.sd, variance / (scale.sd * scale.sd))
+            } else {
+                (mean, variance)
+            }
         };
         self.keys.iter().zip(&self.standardisation).map(one).collect()
     }
@@ -366,9 +391,8 @@ fn weight_blocks(plan: &Plan, shared: &Shared, s: &SharedPlan) -> Vec<Block> {
         blocks.push(block(name, vec![nodes.iter().sum(), k], labels));
     }
     if let Some(v) = &shared.noise {
-        let names = |&(p, m): &(usize, usize)| {
-            format!("{v}[{},{}]", s.recording.participants[p], s.recording.modalities[m])
-        };
+        let names =
+            |&(p, m): &(usize, usize)| format!("{v}[{},{}]", s.recording.participants[p], s.recording.modalities[m]);
         blocks.push(block(v, vec![s.noises.len()], s.noises.iter().map(names).collect()));
     }
     blocks

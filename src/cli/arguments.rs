@@ -9,7 +9,9 @@ use std::path::PathBuf;
 /// Shared response models and Bayesian inference from a short model file.
 #[derive(Parser)]
 #[command(name = "msrm", version, about, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 fine, 1 failure, 2 bad input, 3 the fit finished but do not trust it, 130 interrupted.")]
+#[command(
+    after_help = "Exit codes: 0 fine, 1 failure, 2 bad input, 3 the fit finished but do not trust it, 130 interrupted."
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
@@ -196,7 +198,7 @@ pub struct FitArguments {
     /// Starts of a mode search, or restarts of alternating steps.
     #[arg(long, default_value_t = 4)]
     pub starts: usize,
-    /// Most iterations of each start [default: 10000 for map, 500 for als].
+    /// Most iterations of each start [default: 10000 for map, 5000 for als].
     #[arg(long)]
     pub max_iterations: Option<usize>,
     /// Laplace standard errors at the mode.

@@ -60,7 +60,9 @@ impl CliError {
     /// The text for standard error; diagnostics already start with `error[...]`.
     pub fn message(&self) -> String {
         match self {
-            CliError::Model { .. } | CliError::Bind(BindError::Mismatch { .. }) => self.to_string().trim_end().to_string(),
+            CliError::Model { .. } | CliError::Bind(BindError::Mismatch { .. }) => {
+                self.to_string().trim_end().to_string()
+            }
             _ => format!("error: {self}"),
         }
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Iterations of alternating steps, which are cheap and slow to settle.
-const ALS_ITERATIONS: usize = 500;
+const ALS_ITERATIONS: usize = 5000;
 /// Iterations of a mode search.
 const MAP_ITERATIONS: usize = 10_000;
 

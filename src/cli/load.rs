@@ -5,7 +5,7 @@ use super::error::CliError;
 use crate::archive::{InputFile, digest};
 use crate::base::Source;
 use crate::bind::{BindOptions, Input, Plan, bind};
-use crate::data::{self, load_arrays};
+use crate::data::{self, Repair, load_arrays};
 use crate::model::{Model, check_text};
 use std::path::Path;
 
@@ -44,11 +44,30 @@ pub fn input(
     let file = |sha256: String| vec![InputFile { role: "data".into(), path: path.display().to_string(), sha256 }];
     if model.shared.is_some() {
         let loaded = data::load(path, &data::Options { duplicates: options.duplicates.into() })?;
-        let notes = loaded.repairs.iter().map(ToString::to_string).collect();
+        let notes = repair_notes(&loaded.repairs, path);
         return Ok((Input::Recording(loaded.recording), file(loaded.digest), notes));
     }
     let (arrays, sha256) = load_arrays(path)?;
     Ok((Input::Arrays(arrays), file(sha256), Vec::new()))
+}
+
+/// Repairs in sentences; masks, which most recordings have in every stream, are counted in one.
+fn repair_notes(repairs: &[Repair], path: &Path) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    let (mut entries, mut streams) = (0, 0);
+    for repair in repairs {
+        if let Repair::Masked { tokens, absent, .. } = repair {
+            entries += tokens + absent;
+            streams += 1;
+        } else {
+            notes.push(repair.to_string());
+        }
+    }
+    if streams > 0 {
+        let path = path.display();
+        notes.push(format!("{entries} missing entries in {streams} streams are masked; `msrm data {path}` lists them"));
+    }
+    notes
 }
 
 /// Joins a model file with data.
@@ -60,8 +79,7 @@ pub fn plan(
     let loaded = model(model_path)?;
     let (input, mut files, notes) = input(&loaded.model, data_path, options)?;
     files.insert(0, loaded.input);
-    let bind_options =
-        BindOptions { modalities: options.modality.clone(), constants: options.constant.into() };
+    let bind_options = BindOptions { modalities: options.modality.clone(), constants: options.constant.into() };
     let mut plan = bind(loaded.model, loaded.source, input, bind_options)?;
     plan.notes.splice(0..0, notes);
     Ok((plan, files))

@@ -3,7 +3,7 @@
 use super::finding::{Findings, StreamName};
 use super::load::Loaded;
 use super::names::{brief, counted};
-use super::recording::{Recording, Stream};
+use super::recording::{self, Recording, Stream};
 use super::repair::Repair;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -106,7 +106,7 @@ fn facts(recording: &Recording, stream: &Stream, repairs: &[Repair]) -> StreamFa
         gaps: gaps.len(),
         longest_gap: gaps.into_iter().reduce(f64::max),
         missing: stream.values.iter().filter(|v| v.is_nan()).count(),
-        constant: named(&is_constant),
+        constant: named(&recording::is_constant),
         unobserved: named(&<[f64]>::is_empty),
         all_zero: present.peek().is_some() && present.all(|&v| v == 0.0),
         duplicates: Findings::default(),
@@ -132,13 +132,14 @@ fn note_features(facts: &mut StreamFacts, recording: &Recording, stream: &Stream
         runs.filter_map(|s| s.features.iter().position(|f| f == feature).map(|f| observed(s, f))).flatten().collect()
     };
     let (everywhere, here): (Vec<String>, Vec<String>) =
-        facts.constant.iter().cloned().partition(|f| is_constant(&pooled(f)));
+        facts.constant.iter().cloned().partition(|f| recording::is_constant(&pooled(f)));
     if !everywhere.is_empty() {
         let it = if everywhere.len() == 1 { "it" } else { "them" };
         let zero = if facts.all_zero { "every entry is zero: " } else { "" };
-        facts
-            .notes
-            .push(format!("{zero}constant {}: gp_msrm keeps {it}; r_msrm standardises to zero", features(&everywhere)));
+        facts.notes.push(format!(
+            "{zero}constant {}: a fit masks {it} unless told otherwise (--constant)",
+            features(&everywhere)
+        ));
     }
     if !here.is_empty() {
         facts.notes.push(format!("constant in this run, not in others, {}: kept", features(&here)));
@@ -192,16 +193,6 @@ fn features(names: &[String]) -> String {
 
 fn observed(stream: &Stream, feature: usize) -> Vec<f64> {
     (0..stream.times.len()).filter_map(|t| stream.value(t, feature)).collect()
-}
-
-/// Population sd at most 2.2e-16 max(1, |mean|); false without an entry.
-fn is_constant(values: &[f64]) -> bool {
-    let Some(&first) = values.first() else { return false };
-    // Deviations from the first entry are exactly zero for a constant, which a rounded mean would not give.
-    let n = values.len() as f64;
-    let shift = values.iter().map(|v| v - first).sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - first - shift).powi(2)).sum::<f64>() / n;
-    variance.sqrt() <= 2.2e-16 * (first + shift).abs().max(1.0)
 }
 
 /// The mean of the two middle ones where their number is even.

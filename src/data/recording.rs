@@ -36,3 +36,15 @@ impl Stream {
         if v.is_nan() { None } else { Some(v) }
     }
 }
+
+/// Whether values do not vary beyond rounding, in whatever unit: the population sd is at most 2.2e-16 times the largest
+/// absolute value. `false` without a value.
+pub fn is_constant(values: &[f64]) -> bool {
+    let Some(&first) = values.first() else { return false };
+    // Deviations from the first entry are exactly zero for a constant, which a rounded mean would not give.
+    let n = values.len() as f64;
+    let shift = values.iter().map(|v| v - first).sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - first - shift).powi(2)).sum::<f64>() / n;
+    let largest = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    variance.sqrt() <= f64::EPSILON * largest
+}

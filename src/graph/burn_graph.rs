@@ -72,9 +72,7 @@ impl BurnDensity {
     /// For the whole batch when a value is NaN or a structured term fails.
     pub fn batch(&self, points: &[f64], chains: usize, gradients: &mut [f64]) -> Result<Vec<f64>, Rejection> {
         match self.device {
-            Device::NdArray => {
-                evaluate::<NdArray<f64>>(&self.program, &NdArrayDevice::Cpu, points, chains, gradients)
-            }
+            Device::NdArray => evaluate::<NdArray<f64>>(&self.program, &NdArrayDevice::Cpu, points, chains, gradients),
             #[cfg(feature = "cuda")]
             Device::Cuda(index) => {
                 let device = burn::backend::cuda::CudaDevice::new(index);

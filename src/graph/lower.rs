@@ -197,8 +197,7 @@ impl Lowerer {
         draw: &Draw,
         count: usize,
     ) -> Result<(), LowerError> {
-        let distribution =
-            dist::find(&draw.family).ok_or_else(|| LowerError::Missing { name: draw.family.clone() })?;
+        let distribution = dist::find(&draw.family).ok_or_else(|| LowerError::Missing { name: draw.family.clone() })?;
         let arguments =
             draw.arguments.iter().map(|a| Ok(self.expression(plan, a)?.0)).collect::<Result<Vec<_>, LowerError>>()?;
         self.density(label.clone(), distribution, x, arguments.clone());

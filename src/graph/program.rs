@@ -16,21 +16,45 @@ pub enum Op {
     /// Data, or a value computed from data alone.
     Constant(Arc<[f64]>),
     /// Coordinates `offset..offset + len` of the physical parameter vector.
-    Parameter { offset: usize },
+    Parameter {
+        offset: usize,
+    },
     Unary(Unary, NodeId),
     /// A scalar operand broadcasts.
     Binary(Binary, NodeId, NodeId),
     /// `[m, k] @ [k, n]`
-    MatMul { a: NodeId, b: NodeId, m: usize, k: usize, n: usize },
+    MatMul {
+        a: NodeId,
+        b: NodeId,
+        m: usize,
+        k: usize,
+        n: usize,
+    },
     /// Element `i` of the result is element `indices[i]` of the source.
-    Gather { source: NodeId, indices: Arc<[usize]> },
+    Gather {
+        source: NodeId,
+        indices: Arc<[usize]>,
+    },
     Reduce(Reduction, NodeId),
     /// Sum of the log densities of all elements of `x`; scalar arguments broadcast.
-    Density { distribution: &'static Distribution, x: NodeId, arguments: Vec<NodeId> },
+    Density {
+        distribution: &'static Distribution,
+        x: NodeId,
+        arguments: Vec<NodeId>,
+    },
     /// Sum over `count` elements of log P(lower <= X <= upper).
-    LogMass { distribution: &'static Distribution, lower: f64, upper: f64, arguments: Vec<NodeId>, count: usize },
+    LogMass {
+        distribution: &'static Distribution,
+        lower: f64,
+        upper: f64,
+        arguments: Vec<NodeId>,
+        count: usize,
+    },
     /// A structured term with a hand-written adjoint.
-    Structured { term: Arc<dyn Structured>, inputs: Vec<NodeId> },
+    Structured {
+        term: Arc<dyn Structured>,
+        inputs: Vec<NodeId>,
+    },
 }
 
 impl Op {

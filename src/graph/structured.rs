@@ -101,7 +101,8 @@ impl Structured for GriddedTerm {
         gradient: &mut [&mut [f64]],
         workspace: &mut (dyn Any + Send),
     ) -> Result<f64, Rejection> {
-        let ([w, z], [loadings, latents], Some(scratch)) = (inputs, gradient, workspace.downcast_mut::<Scratch>()) else {
+        let ([w, z], [loadings, latents], Some(scratch)) = (inputs, gradient, workspace.downcast_mut::<Scratch>())
+        else {
             return Err(Rejection::NotFinite { value: f64::NAN });
         };
         let problem = &self.problem;

@@ -304,7 +304,13 @@ fn add_binary_adjoint(op: Binary, left: bool, x: &[f64], y: &[f64], g: &[f64], o
             (Binary::Div, true) => 1.0 / b,
             (Binary::Div, false) => -a / (b * b),
             (Binary::Pow, true) => b * a.powf(b - 1.0),
-            (Binary::Pow, false) => if a == 0.0 { 0.0 } else { a.powf(b) * a.ln() },
+            (Binary::Pow, false) => {
+                if a == 0.0 {
+                    0.0
+                } else {
+                    a.powf(b) * a.ln()
+                }
+            }
         };
         let slot = if out.len() == 1 { 0 } else { i };
         out[slot] += g * derivative;

@@ -61,7 +61,8 @@ fn limits(bounds: Option<&Bounds>) -> String {
             format!(" in [{}, {}]", format_expression(&lo.value), format_expression(&hi.value))
         }
         (lo, hi) => {
-            lo.as_ref().map(|b| side(b, ">")).unwrap_or_default() + &hi.as_ref().map(|b| side(b, "<")).unwrap_or_default()
+            lo.as_ref().map(|b| side(b, ">")).unwrap_or_default()
+                + &hi.as_ref().map(|b| side(b, "<")).unwrap_or_default()
         }
     }
 }
@@ -112,8 +113,11 @@ pub fn format_expression(expr: &Expr) -> String {
             let p = operator.precedence();
             let (l, r) = if *operator == Operator::Pow { (p + 1, p) } else { (p, p + 1) };
             // A minus sign may follow `^` directly, as in `x^-2`.
-            let right_text =
-                if *operator == Operator::Pow && precedence(right) == UNARY_MINUS { format_expression(right) } else { wrapped(right, r) };
+            let right_text = if *operator == Operator::Pow && precedence(right) == UNARY_MINUS {
+                format_expression(right)
+            } else {
+                wrapped(right, r)
+            };
             format!("{} {} {right_text}", wrapped(left, l), operator.symbol())
         }
         ExprKind::Call(function, arguments) => format!("{}({})", function.name, list(arguments, format_expression)),

@@ -37,9 +37,8 @@ pub struct Token {
     pub span: Span,
 }
 
-const SIGNS: [&str; 21] = [
-    ">=", "<=", "+", "-", "*", "/", "^", "@", "~", "=", ">", "<", "(", ")", "[", "]", ",", ":", "{", "}", ";",
-];
+const SIGNS: [&str; 21] =
+    [">=", "<=", "+", "-", "*", "/", "^", "@", "~", "=", ">", "<", "(", ")", "[", "]", ",", ":", "{", "}", ";"];
 
 /// Cuts `text` into tokens. A newline inside brackets, before a line that starts with a binary operator or `~`,
 /// or after a line that ends in one, does not end the statement.

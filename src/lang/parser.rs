@@ -6,14 +6,40 @@ use crate::base::{Code, Diagnostic, Source, Span, suggest};
 
 /// The words that start a statement.
 const KEYWORDS: [&str; 13] = [
-    "data", "param", "let", "report", "observe", "minimize", "recording", "factors", "response", "latent", "loading",
-    "offset", "noise",
+    "data",
+    "param",
+    "let",
+    "report",
+    "observe",
+    "minimize",
+    "recording",
+    "factors",
+    "response",
+    "latent",
+    "loading",
+    "offset",
+    "noise",
 ];
 
 /// Words that cannot name a quantity.
 pub(crate) const RESERVED: [&str; 17] = [
-    "model", "data", "param", "let", "report", "observe", "minimize", "recording", "factors", "response", "latent",
-    "loading", "offset", "noise", "in", "on", "noncentered",
+    "model",
+    "data",
+    "param",
+    "let",
+    "report",
+    "observe",
+    "minimize",
+    "recording",
+    "factors",
+    "response",
+    "latent",
+    "loading",
+    "offset",
+    "noise",
+    "in",
+    "on",
+    "noncentered",
 ];
 
 /// Parses a model file.
@@ -85,9 +111,8 @@ impl Parser {
 
     fn fail<T>(&mut self, expected: &str, help: Option<&str>) -> Parsed<T> {
         let found = self.peek().describe();
-        let mut error = Diagnostic::error(Code::Syntax, self.span(), format!("unexpected {found}"))
-            .expected(expected)
-            .found(found);
+        let mut error =
+            Diagnostic::error(Code::Syntax, self.span(), format!("unexpected {found}")).expected(expected).found(found);
         error.help = help.map(str::to_string);
         self.errors.push(error);
         Err(Failed)
@@ -140,7 +165,8 @@ impl Parser {
             self.skip_line();
             name
         } else {
-            let _ = self.fail::<()>("`model NAME`", Some("the first line names the model, for example `model eight_schools`"));
+            let _ = self
+                .fail::<()>("`model NAME`", Some("the first line names the model, for example `model eight_schools`"));
             None
         };
         let mut items = Vec::new();
@@ -170,7 +196,10 @@ impl Parser {
     fn statement(&mut self) -> Parsed<ItemKind> {
         let word = match self.peek() {
             TokenKind::Word(w) => w.clone(),
-            _ => return self.fail("a statement", Some(&format!("statements start with one of: {}", KEYWORDS.join(", ")))),
+            _ => {
+                return self
+                    .fail("a statement", Some(&format!("statements start with one of: {}", KEYWORDS.join(", "))));
+            }
         };
         if !KEYWORDS.contains(&word.as_str()) {
             return self.tilde(&word);
@@ -218,7 +247,9 @@ impl Parser {
         let next = self.tokens.get(self.at + 1).map(|t| t.kind.clone());
         if matches!(next, Some(TokenKind::Word(_))) {
             let help = suggest(word, KEYWORDS.iter().copied())
-                .map_or(format!("statements start with one of: {}", KEYWORDS.join(", ")), |k| format!("did you mean `{k}`?"));
+                .map_or(format!("statements start with one of: {}", KEYWORDS.join(", ")), |k| {
+                    format!("did you mean `{k}`?")
+                });
             return self.fail("a statement", Some(&help));
         }
         let value = self.expression()?;
@@ -250,10 +281,8 @@ impl Parser {
     fn param(&mut self) -> Parsed<ItemKind> {
         let name = self.ident("the name of the parameter")?;
         if self.is_sign(":") {
-            return self.fail(
-                "`[`, bounds or `~`",
-                Some("parameters are real: write `param theta[J]`, without a type"),
-            );
+            return self
+                .fail("`[`, bounds or `~`", Some("parameters are real: write `param theta[J]`, without a type"));
         }
         let dims = self.dims()?;
         let bounds = self.bounds()?;

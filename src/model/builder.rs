@@ -18,7 +18,9 @@
 use super::check::check_text;
 use super::types::Model;
 use crate::base::{Diagnostic, Source, Span};
-use crate::lang::ast::{self, Argument, Ast, Bound, Bounds, Expr, ExprKind, Ident, Index, Item, ItemKind, Operator, WeightRole};
+use crate::lang::ast::{
+    self, Argument, Ast, Bound, Bounds, Expr, ExprKind, Ident, Index, Item, ItemKind, Operator, WeightRole,
+};
 use crate::lang::format;
 
 /// An expression under construction.

@@ -139,8 +139,12 @@ impl Checker {
     fn reject_noncentered(&mut self, draw: &ast::Draw) {
         if draw.noncentered {
             self.scope.errors.push(
-                Diagnostic::error(Code::Statement, draw.span, "`noncentered` belongs to the declaration of a parameter")
-                    .help("for example `param theta[J] ~ normal(mu, tau) noncentered`"),
+                Diagnostic::error(
+                    Code::Statement,
+                    draw.span,
+                    "`noncentered` belongs to the declaration of a parameter",
+                )
+                .help("for example `param theta[J] ~ normal(mu, tau) noncentered`"),
             );
         }
     }
@@ -194,7 +198,13 @@ impl Checker {
         };
         let literal = |t: &Option<Typed>| t.as_ref().map_or(Some(f64::NAN), super::declare::literal);
         let inside = |bound: Option<f64>, declared: &Option<Typed>, is_lower: bool| match (bound, literal(declared)) {
-            (Some(b), Some(d)) if b.is_finite() => if is_lower { d >= b } else { d <= b },
+            (Some(b), Some(d)) if b.is_finite() => {
+                if is_lower {
+                    d >= b
+                } else {
+                    d <= b
+                }
+            }
             _ => true,
         };
         if !inside(lo, &param.lower, true) || !inside(hi, &param.upper, false) {
@@ -205,9 +215,13 @@ impl Checker {
                 _ => return,
             };
             self.scope.errors.push(
-                Diagnostic::error(Code::Bounds, draw.span, format!("`{name}` is allowed where `{}` has no density", draw.family))
-                    .expected(format!("{wanted} where it is declared"))
-                    .help("or write the distribution into the declaration: the parameter takes its support"),
+                Diagnostic::error(
+                    Code::Bounds,
+                    draw.span,
+                    format!("`{name}` is allowed where `{}` has no density", draw.family),
+                )
+                .expected(format!("{wanted} where it is declared"))
+                .help("or write the distribution into the declaration: the parameter takes its support"),
             );
         }
     }
@@ -228,13 +242,17 @@ impl Checker {
             let lower = draw.truncation.as_ref().and_then(|t| super::declare::literal(&t.0)).or(lo);
             if distribution.support.is_integer() || (role == WeightRole::Noise && lower.is_none_or(|l| l < 0.0)) {
                 self.scope.errors.push(
-                    Diagnostic::error(Code::Bounds, span, format!("the prior of {} `{}` does not fit", role.keyword(), name.name))
-                        .expected(if role == WeightRole::Noise {
-                            "a continuous distribution of positive numbers: noise is a variance"
-                        } else {
-                            "a continuous distribution"
-                        })
-                        .help("for example `noise v ~ lognormal(-2, 0.7)`"),
+                    Diagnostic::error(
+                        Code::Bounds,
+                        span,
+                        format!("the prior of {} `{}` does not fit", role.keyword(), name.name),
+                    )
+                    .expected(if role == WeightRole::Noise {
+                        "a continuous distribution of positive numbers: noise is a variance"
+                    } else {
+                        "a continuous distribution"
+                    })
+                    .help("for example `noise v ~ lognormal(-2, 0.7)`"),
                 );
                 return;
             }
@@ -253,9 +271,13 @@ impl Checker {
         if !value.shape.is_empty() || value.data_only {
             let found = if value.data_only { "a value of the data alone".into() } else { describe_shape(&value.shape) };
             self.scope.errors.push(
-                Diagnostic::error(Code::Statement, value.span, "`minimize` needs one number that depends on parameters")
-                    .found(found)
-                    .help("reduce it with `sum(...)`"),
+                Diagnostic::error(
+                    Code::Statement,
+                    value.span,
+                    "`minimize` needs one number that depends on parameters",
+                )
+                .found(found)
+                .help("reduce it with `sum(...)`"),
             );
             return;
         }
@@ -278,12 +300,12 @@ impl Checker {
                 self.scope.errors.push(Diagnostic::error(Code::SharedResponse, weight.span, text).help(help));
             }
         }
-        let has_parameters = self.statements.iter().any(|s| matches!(s, Statement::Param(_))) || self.shared.loading.is_some();
+        let has_parameters =
+            self.statements.iter().any(|s| matches!(s, Statement::Param(_))) || self.shared.loading.is_some();
         if self.scope.errors.is_empty() && !objective && self.densities.is_empty() {
-            self.scope.errors.push(
-                Diagnostic::error(Code::Statement, place, "this model has no density")
-                    .help("give parameters priors with `~` and observe data with `observe y ~ ...`, or end with `minimize`"),
-            );
+            self.scope.errors.push(Diagnostic::error(Code::Statement, place, "this model has no density").help(
+                "give parameters priors with `~` and observe data with `observe y ~ ...`, or end with `minimize`",
+            ));
         } else if self.scope.errors.is_empty() && !has_parameters {
             self.scope.errors.push(
                 Diagnostic::error(Code::Statement, place, "this model has no parameters")

@@ -34,7 +34,8 @@ impl Scope {
         };
         let lower = side(bounds.and_then(|b| b.lower.as_ref()));
         let upper = side(bounds.and_then(|b| b.upper.as_ref()));
-        let entry = Entry::Value { shape: shape.clone().unwrap_or_default(), integer, data_only: true, role: Role::Data };
+        let entry =
+            Entry::Value { shape: shape.clone().unwrap_or_default(), integer, data_only: true, role: Role::Data };
         self.declare(name, entry);
         let (lower, upper) = (lower?, upper?);
         self.ordered(lower.as_ref().map(|l| &l.value), upper.as_ref().map(|l| &l.value));
@@ -94,10 +95,15 @@ impl Scope {
         let upper = bounds.and_then(|b| b.upper.as_ref()).map(|b| self.known_scalar(&b.value, "a bound"));
         let draw = prior.map(|p| self.draw(p, &name.name, shape.as_deref(), false));
         // The parameter is declared after its own prior is typed: `param x ~ normal(x, 1)` is an error.
-        let entry =
-            Entry::Value { shape: shape.clone().unwrap_or_default(), integer: false, data_only: false, role: Role::Param };
+        let entry = Entry::Value {
+            shape: shape.clone().unwrap_or_default(),
+            integer: false,
+            data_only: false,
+            role: Role::Param,
+        };
         self.declare(name, entry);
-        let (mut lower, mut upper) = (lower.map_or(Some(None), |l| l.map(Some))?, upper.map_or(Some(None), |u| u.map(Some))?);
+        let (mut lower, mut upper) =
+            (lower.map_or(Some(None), |l| l.map(Some))?, upper.map_or(Some(None), |u| u.map(Some))?);
         self.ordered(lower.as_ref(), upper.as_ref());
         let shape = shape?;
         let (draw, distribution) = match draw {
@@ -137,7 +143,9 @@ impl Scope {
             Diagnostic::error(Code::Type, name.span, format!("parameter `{}` would be discrete", name.name))
                 .expected("a continuous distribution")
                 .found(format!("`{}`", distribution.name))
-                .help("parameters are real numbers; sum the discrete values out by hand, for example with `log_sum_exp`"),
+                .help(
+                    "parameters are real numbers; sum the discrete values out by hand, for example with `log_sum_exp`",
+                ),
         )
     }
 
@@ -154,8 +162,12 @@ impl Scope {
             let ends = &draw.arguments[..2];
             if ends.iter().any(|a| !a.data_only || !a.shape.is_empty()) {
                 return self.error(
-                    Diagnostic::error(Code::Bounds, draw.span, "the ends of a `uniform` prior must be numbers known from the data")
-                        .help("scale a parameter on [0, 1] instead, for example `let x = lo + (hi - lo) * u`"),
+                    Diagnostic::error(
+                        Code::Bounds,
+                        draw.span,
+                        "the ends of a `uniform` prior must be numbers known from the data",
+                    )
+                    .help("scale a parameter on [0, 1] instead, for example `let x = lo + (hi - lo) * u`"),
                 );
             }
             return Some((Some(ends[0].clone()), Some(ends[1].clone())));
@@ -176,10 +188,14 @@ impl Scope {
         let (Some(d), Some(s)) = (&declared, &support) else { return declared.or(support) };
         match (literal(d), literal(s)) {
             (Some(a), Some(b)) if (is_lower && a < b) || (!is_lower && a > b) => self.error(
-                Diagnostic::error(Code::Bounds, d.span, format!("`{name}` is allowed where `{}` has no density", distribution.name))
-                    .expected(format!("a bound {} {b}", if is_lower { "not below" } else { "not above" }))
-                    .found(format!("{a}"))
-                    .help("drop the bound; a parameter takes the support of its prior"),
+                Diagnostic::error(
+                    Code::Bounds,
+                    d.span,
+                    format!("`{name}` is allowed where `{}` has no density", distribution.name),
+                )
+                .expected(format!("a bound {} {b}", if is_lower { "not below" } else { "not above" }))
+                .found(format!("{a}"))
+                .help("drop the bound; a parameter takes the support of its prior"),
             ),
             (Some(_), Some(_)) => declared,
             // Bounds from the data: the binder takes the tighter one by value.
@@ -229,9 +245,13 @@ impl Scope {
             if let Some((Entry::Value { role: Role::Data, .. }, _)) = self.entries.get(name) {
                 ok = false;
                 self.errors.push(
-                    Diagnostic::error(Code::Type, draw.family.span, format!("`{}` needs whole numbers", distribution.name))
-                        .found(format!("`{name}`, declared `real`"))
-                        .help(format!("declare it like `data {name} : int[N]`")),
+                    Diagnostic::error(
+                        Code::Type,
+                        draw.family.span,
+                        format!("`{}` needs whole numbers", distribution.name),
+                    )
+                    .found(format!("`{name}`, declared `real`"))
+                    .help(format!("declare it like `data {name} : int[N]`")),
                 );
             }
         }
@@ -259,8 +279,12 @@ impl Scope {
             None => format!("there are: {}", DISTRIBUTIONS.iter().map(|d| d.name).collect::<Vec<_>>().join(", ")),
         };
         self.error(
-            Diagnostic::error(Code::UnknownFunction, family.span, format!("there is no distribution `{}`", family.name))
-                .help(help),
+            Diagnostic::error(
+                Code::UnknownFunction,
+                family.span,
+                format!("there is no distribution `{}`", family.name),
+            )
+            .help(help),
         )
     }
 
@@ -276,28 +300,40 @@ impl Scope {
         let whole = domain == Domain::NonNegativeInteger;
         if !argument.shape.is_empty() && argument.shape != shape {
             self.errors.push(
-                Diagnostic::error(Code::Shape, argument.span, format!("`{what}` of `{}` has the wrong shape", distribution.name))
-                    .expected(if shape.is_empty() {
-                        format!("a scalar, as `{name}` is")
-                    } else {
-                        format!("a scalar or {}, the shape of `{name}`", describe_shape(shape))
-                    })
-                    .found(describe_shape(&argument.shape)),
+                Diagnostic::error(
+                    Code::Shape,
+                    argument.span,
+                    format!("`{what}` of `{}` has the wrong shape", distribution.name),
+                )
+                .expected(if shape.is_empty() {
+                    format!("a scalar, as `{name}` is")
+                } else {
+                    format!("a scalar or {}, the shape of `{name}`", describe_shape(shape))
+                })
+                .found(describe_shape(&argument.shape)),
             );
             return false;
         }
         if whole && !(argument.integer && argument.data_only) {
             self.errors.push(
-                Diagnostic::error(Code::Type, argument.span, format!("`{what}` of `{}` is a whole number of the data", distribution.name))
-                    .help("declare it with `int`"),
+                Diagnostic::error(
+                    Code::Type,
+                    argument.span,
+                    format!("`{what}` of `{}` is a whole number of the data", distribution.name),
+                )
+                .help("declare it with `int`"),
             );
             return false;
         }
         if let Some(value) = literal(argument) {
             if !domain.contains(value) {
                 self.errors.push(
-                    Diagnostic::error(Code::Bounds, argument.span, format!("`{what}` of `{}` cannot be {value}", distribution.name))
-                        .expected(domain.describe()),
+                    Diagnostic::error(
+                        Code::Bounds,
+                        argument.span,
+                        format!("`{what}` of `{}` cannot be {value}", distribution.name),
+                    )
+                    .expected(domain.describe()),
                 );
                 return false;
             }

@@ -71,12 +71,15 @@ impl Scope {
     /// Declares `name`, unless it is taken.
     pub fn declare(&mut self, name: &Ident, entry: Entry) {
         // Distributions stand only behind `~`, so their names are free: `beta` is a common coefficient.
-        let builtin = functions::find(&name.name).is_some()
-            || CONSTANTS.iter().any(|c| c.0 == name.name);
+        let builtin = functions::find(&name.name).is_some() || CONSTANTS.iter().any(|c| c.0 == name.name);
         if builtin || functions::SHARED_WORDS.contains(&name.name.as_str()) {
             self.errors.push(
-                Diagnostic::error(Code::NameTaken, name.span, format!("`{}` is already a word of the language", name.name))
-                    .help("choose another name"),
+                Diagnostic::error(
+                    Code::NameTaken,
+                    name.span,
+                    format!("`{}` is already a word of the language", name.name),
+                )
+                .help("choose another name"),
             );
         } else if let Some((old, _)) = self.entries.get(&name.name) {
             let text = format!("`{}` is declared twice; it already is {}", name.name, old.describe());
@@ -146,9 +149,7 @@ impl Scope {
     pub fn expr(&mut self, expr: &Expr) -> Option<Typed> {
         let span = expr.span;
         match &expr.kind {
-            ExprKind::Number { value, integer } => {
-                Some(Typed { integer: *integer, ..Typed::number(*value, span) })
-            }
+            ExprKind::Number { value, integer } => Some(Typed { integer: *integer, ..Typed::number(*value, span) }),
             ExprKind::Name(name) => self.name(name, span),
             ExprKind::Negate(inner) => {
                 let inner = self.expr(inner)?;
@@ -196,11 +197,15 @@ impl Scope {
             Some((entry, _)) => {
                 let what = entry.describe();
                 self.error(
-                    Diagnostic::error(Code::SharedResponse, span, format!("{what} `{name}` cannot stand in this expression"))
-                        .help(
-                            "the recording, the latent and its weights stand only in \
+                    Diagnostic::error(
+                        Code::SharedResponse,
+                        span,
+                        format!("{what} `{name}` cannot stand in this expression"),
+                    )
+                    .help(
+                        "the recording, the latent and its weights stand only in \
                              `observe x ~ normal(b + response(z) * w, sqrt(v))` and in the terms of `minimize`",
-                        ),
+                    ),
                 )
             }
             None => self.unknown_name(name, span),
@@ -299,11 +304,16 @@ impl Scope {
             Kind::Transpose => {
                 let [rows, columns] = first.shape.as_slice() else {
                     let found = describe_shape(&first.shape);
-                    return self
-                        .error(Diagnostic::error(Code::Shape, span, "`transpose` needs a matrix").found(found));
+                    return self.error(Diagnostic::error(Code::Shape, span, "`transpose` needs a matrix").found(found));
                 };
                 let shape = vec![columns.clone(), rows.clone()];
-                Some(Typed { integer: first.integer, kind: TypedKind::Transpose(Box::new(first)), shape, data_only, span })
+                Some(Typed {
+                    integer: first.integer,
+                    kind: TypedKind::Transpose(Box::new(first)),
+                    shape,
+                    data_only,
+                    span,
+                })
             }
             Kind::Power => {
                 let second = typed.next()?;
@@ -313,11 +323,8 @@ impl Scope {
                 let second = typed.next()?;
                 if first.shape.len() != 1 || first.shape != second.shape {
                     return self.error(
-                        Diagnostic::error(Code::Shape, span, "`dot` needs two vectors of the same length").found(format!(
-                            "{} and {}",
-                            describe_shape(&first.shape),
-                            describe_shape(&second.shape)
-                        )),
+                        Diagnostic::error(Code::Shape, span, "`dot` needs two vectors of the same length")
+                            .found(format!("{} and {}", describe_shape(&first.shape), describe_shape(&second.shape))),
                     );
                 }
                 self.matmul(first, second, span)
@@ -341,7 +348,8 @@ impl Scope {
                 .map_or("the book lists all functions".to_string(), |near| format!("did you mean `{near}`?"))
         };
         self.error(
-            Diagnostic::error(Code::UnknownFunction, function.span, format!("there is no function `{name}`")).help(help),
+            Diagnostic::error(Code::UnknownFunction, function.span, format!("there is no function `{name}`"))
+                .help(help),
         )
     }
 
@@ -393,9 +401,8 @@ impl Scope {
         }
         if typed.shape.len() > 1 {
             let found = describe_shape(&typed.shape);
-            return self.error(
-                Diagnostic::error(Code::Shape, expr.span, "a position is a scalar or a vector").found(found),
-            );
+            return self
+                .error(Diagnostic::error(Code::Shape, expr.span, "a position is a scalar or a vector").found(found));
         }
         let shape = typed.shape.clone();
         Some((TypedIndex::At(typed), shape))

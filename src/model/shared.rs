@@ -29,7 +29,8 @@ impl Draft {
         if let Some((old, _)) = &self.recording {
             let text = format!("this model already reads the recording `{}`", old.name);
             scope.errors.push(
-                Diagnostic::error(Code::SharedResponse, name.span, text).help("a model reads one recording; drop this line"),
+                Diagnostic::error(Code::SharedResponse, name.span, text)
+                    .help("a model reads one recording; drop this line"),
             );
             return;
         }
@@ -54,7 +55,9 @@ impl Draft {
     pub fn response(&mut self, scope: &mut Scope, modality: &Ident, family: &Ident, arguments: &[Argument]) {
         if self.responses.iter().any(|(m, _)| m.name == modality.name) {
             let text = format!("modality `{}` already has a response", modality.name);
-            scope.errors.push(Diagnostic::error(Code::NameTaken, modality.span, text).help("drop one of the two lines"));
+            scope
+                .errors
+                .push(Diagnostic::error(Code::NameTaken, modality.span, text).help("drop one of the two lines"));
             return;
         }
         let Some(entry) = crate::response::find(&family.name) else {
@@ -67,9 +70,9 @@ impl Draft {
         };
         if let Some(first) = arguments.first() {
             let text = format!("`{}` has no parameters", entry.name);
-            scope.errors.push(
-                Diagnostic::error(Code::Arguments, first.span, text).help(format!("write `{}()`", entry.name)),
-            );
+            scope
+                .errors
+                .push(Diagnostic::error(Code::Arguments, first.span, text).help(format!("write `{}()`", entry.name)));
         }
         self.responses.push((modality.clone(), entry.default));
     }
@@ -95,7 +98,9 @@ impl Draft {
             return;
         }
         let value = match arguments {
-            [Argument { name, value: Some(value), .. }] if name.as_ref().is_none_or(|n| n.name == "length_scale") => value,
+            [Argument { name, value: Some(value), .. }] if name.as_ref().is_none_or(|n| n.name == "length_scale") => {
+                value
+            }
             _ => {
                 scope.errors.push(
                     Diagnostic::error(Code::Arguments, family.span, "`matern32` takes one argument, `length_scale`")
@@ -109,7 +114,8 @@ impl Draft {
         if !length_scale.shape.is_empty() {
             let found = describe_shape(&length_scale.shape);
             scope.errors.push(
-                Diagnostic::error(Code::Shape, value.span, "the length scale is one number for all factors").found(found),
+                Diagnostic::error(Code::Shape, value.span, "the length scale is one number for all factors")
+                    .found(found),
             );
             return;
         }
@@ -176,7 +182,9 @@ impl Draft {
                 _ if !product && self.is_product(term) => product = true,
                 _ => {
                     let found = format!("`{}`", format_expression(term));
-                    scope.errors.push(wrong(term.span, "this term cannot stand in the mean of a recording").found(found));
+                    scope
+                        .errors
+                        .push(wrong(term.span, "this term cannot stand in the mean of a recording").found(found));
                     return true;
                 }
             }
@@ -208,12 +216,8 @@ impl Draft {
     /// `response(z) * w` in either order.
     fn is_product(&self, expr: &Expr) -> bool {
         let ExprKind::Binary(Operator::Mul, l, r) = &expr.kind else { return false };
-        let is_loading = |e: &Expr| {
-            matches!((&e.kind, &self.loading), (ExprKind::Name(n), Some(w)) if *n == w.name)
-        };
-        let is_response = |e: &Expr| {
-            matches!(&e.kind, ExprKind::Call(f, args) if f.name == "response" && args.len() == 1 && self.is_latent(&args[0]))
-        };
+        let is_loading = |e: &Expr| matches!((&e.kind, &self.loading), (ExprKind::Name(n), Some(w)) if *n == w.name);
+        let is_response = |e: &Expr| matches!(&e.kind, ExprKind::Call(f, args) if f.name == "response" && args.len() == 1 && self.is_latent(&args[0]));
         is_response(l) && is_loading(r) || is_loading(l) && is_response(r)
     }
 
@@ -279,9 +283,8 @@ impl Draft {
             ExprKind::Call(f, arguments) => Some((f.name.as_str(), arguments.as_slice())),
             _ => None,
         };
-        let is_recording = |e: &Expr| {
-            matches!((&e.kind, &self.recording), (ExprKind::Name(n), Some((x, _))) if *n == x.name)
-        };
+        let is_recording =
+            |e: &Expr| matches!((&e.kind, &self.recording), (ExprKind::Name(n), Some((x, _))) if *n == x.name);
         let is_loading = |e: &Expr| matches!((&e.kind, &self.loading), (ExprKind::Name(n), Some(w)) if *n == w.name);
         let kind = match arguments {
             Some(("balanced_squares", [x, product])) if is_recording(x) && self.is_product(product) => {
@@ -319,10 +322,12 @@ impl Draft {
 
     /// Checks that the parts are complete. `place` is where to point when a part is missing altogether.
     pub fn finish(self, scope: &mut Scope, objective: bool, place: Span) -> Option<Shared> {
-        let any = self.recording.as_ref().map(|r| r.0.span).or(self.factors.as_ref().map(|f| f.0.span)).or(self
-            .latent
+        let any = self
+            .recording
             .as_ref()
-            .map(|l| l.0.span))
+            .map(|r| r.0.span)
+            .or(self.factors.as_ref().map(|f| f.0.span))
+            .or(self.latent.as_ref().map(|l| l.0.span))
             .or(self.loading.as_ref().or(self.offset.as_ref()).or(self.noise.as_ref()).map(|w| w.span))
             .or(self.responses.first().map(|r| r.0.span))?;
         let mut missing = Vec::new();
@@ -343,8 +348,9 @@ impl Draft {
         }
         if !missing.is_empty() {
             return scope.error(
-                Diagnostic::error(Code::SharedResponse, any, "a shared-response model is incomplete")
-                    .expected(format!("also: {}", missing.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", "))),
+                Diagnostic::error(Code::SharedResponse, any, "a shared-response model is incomplete").expected(
+                    format!("also: {}", missing.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ")),
+                ),
             );
         }
         let (latent_name, latent) = self.latent?;
@@ -365,8 +371,12 @@ impl Draft {
         }
         if objective && let Some(weight) = self.offset.as_ref().or(self.noise.as_ref()) {
             return scope.error(
-                Diagnostic::error(Code::SharedResponse, weight.span, format!("`{}` has no place in an objective", weight.name))
-                    .help("drop the line; `recording x standardized` takes care of means and scales"),
+                Diagnostic::error(
+                    Code::SharedResponse,
+                    weight.span,
+                    format!("`{}` has no place in an objective", weight.name),
+                )
+                .help("drop the line; `recording x standardized` takes care of means and scales"),
             );
         }
         if !objective && !self.observed {
@@ -393,5 +403,11 @@ impl Draft {
 
 fn binary(op: Binary, l: Typed, r: Typed) -> Typed {
     let span = l.span.to(r.span);
-    Typed { kind: TypedKind::Binary(op, Box::new(l), Box::new(r)), shape: vec![], integer: false, data_only: false, span }
+    Typed {
+        kind: TypedKind::Binary(op, Box::new(l), Box::new(r)),
+        shape: vec![],
+        integer: false,
+        data_only: false,
+        span,
+    }
 }

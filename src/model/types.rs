@@ -155,15 +155,31 @@ pub struct Draw {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Statement {
     Param(Param),
-    Let { name: String, value: Typed },
-    Report { name: String, value: Typed },
+    Let {
+        name: String,
+        value: Typed,
+    },
+    Report {
+        name: String,
+        value: Typed,
+    },
     /// One term of the log density: every element of `value` is drawn from `draw`.
-    Density { label: String, value: Typed, draw: Draw },
+    Density {
+        label: String,
+        value: Typed,
+        draw: Draw,
+    },
     /// A prior of the loadings, offsets or noise variances.
-    WeightPrior { role: crate::lang::ast::WeightRole, name: String, draw: Draw },
+    WeightPrior {
+        role: crate::lang::ast::WeightRole,
+        name: String,
+        draw: Draw,
+    },
     /// `observe x ~ normal(b + response(z) * w, sqrt(v))`
     SharedObserve,
-    Minimize { value: Typed },
+    Minimize {
+        value: Typed,
+    },
 }
 
 /// The shared-response part of a model.

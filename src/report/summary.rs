@@ -77,7 +77,17 @@ impl Summary {
                 Row::Drawn { summary: s, .. } => (
                     "name,mean,sd,mcse_mean,mcse_sd,q05,q25,q50,q75,q95,ess_bulk,ess_tail,r_hat",
                     vec![
-                        s.mean, s.sd, s.mcse_mean, s.mcse_sd, s.q05, s.q25, s.q50, s.q75, s.q95, s.ess_bulk, s.ess_tail,
+                        s.mean,
+                        s.sd,
+                        s.mcse_mean,
+                        s.mcse_sd,
+                        s.q05,
+                        s.q25,
+                        s.q50,
+                        s.q75,
+                        s.q95,
+                        s.ess_bulk,
+                        s.ess_tail,
                         s.r_hat,
                     ],
                 ),

@@ -17,7 +17,15 @@ fn short(value: Option<f64>) -> String {
     if size != 0.0 && !(1e-3..1e6).contains(&size) {
         return format!("{v:.2e}");
     }
-    let decimals = if size >= 1000.0 { 0 } else if size >= 100.0 { 1 } else if size >= 10.0 { 2 } else { 3 };
+    let decimals = if size >= 1000.0 {
+        0
+    } else if size >= 100.0 {
+        1
+    } else if size >= 10.0 {
+        2
+    } else {
+        3
+    };
     format!("{v:.decimals$}")
 }
 
@@ -35,7 +43,8 @@ pub fn summary_table(summary: &Summary) -> String {
                     let head = ["", "mean", "sd", "mcse", "5%", "50%", "95%", "ess_bulk", "ess_tail", "r_hat"];
                     lines.push(head.map(String::from).to_vec());
                 }
-                let r_hat = if s.constant { "constant".into() } else { s.r_hat.map_or("-".into(), |r| format!("{r:.3}")) };
+                let r_hat =
+                    if s.constant { "constant".into() } else { s.r_hat.map_or("-".into(), |r| format!("{r:.3}")) };
                 lines.push(vec![
                     name.clone(),
                     short(s.mean),

@@ -6,10 +6,25 @@ use crate::archive::{LatentSeries, Mode, Restart, Settings};
 use crate::bind::{Plan, SharedPlan};
 use crate::graph::{Program, Tape};
 use crate::model::SharedTerm;
-use crate::terms::gridded::{SolveOptions, Start, Strengths, Termination, query, solve};
+use crate::terms::gridded::{Solution, SolveOptions, Start, Strengths, Termination, query, solve};
 use crate::terms::gridded_from_plan;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Relative change of the objective at which alternating steps have converged.
+const TOLERANCE: f64 = 1e-9;
+
+/// The sign of a factor is free: it is reported such that its loadings sum to a positive number.
+fn orient(solution: &mut Solution, factors: usize) {
+    for factor in 0..factors {
+        let of_factor = |v: &[f64]| v.iter().skip(factor).step_by(factors).sum::<f64>();
+        if of_factor(&solution.loadings) < 0.0 {
+            for values in [&mut solution.loadings, &mut solution.latents] {
+                values.iter_mut().skip(factor).step_by(factors).for_each(|v| *v = -*v);
+            }
+        }
+    }
+}
 
 /// Minimises the objective of a gridded plan.
 pub(super) fn alternate(
@@ -38,9 +53,10 @@ pub(super) fn alternate(
         restarts: settings.starts,
         seed: settings.seed,
         max_iterations: settings.max_iterations,
-        ..SolveOptions::default()
+        tolerance: TOLERANCE,
     };
-    let solution = solve(&problem, &options, Some(stop)).map_err(FitError::Gridded)?;
+    let mut solution = solve(&problem, &options, Some(stop)).map_err(FitError::Gridded)?;
+    orient(&mut solution, shared.factors);
     let x: Vec<f64> = solution.loadings.iter().chain(&solution.latents).copied().collect();
     let mut tape = Tape::new(Arc::clone(program));
     let mut values = Vec::new();

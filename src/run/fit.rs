@@ -81,7 +81,11 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
         "cpu" => Box::new(Physical { program: Arc::clone(&program) }),
         name => Box::new(BurnDensity::new(Arc::clone(&program), name.parse::<Device>()?)),
     };
-    let threads = if settings.threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { settings.threads };
+    let threads = if settings.threads == 0 {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        settings.threads
+    };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()

@@ -5,9 +5,9 @@ use super::sample::quantities;
 use super::start::mode_starts;
 use crate::archive::{LatentSeries, Mode, Restart, Settings};
 use crate::bind::{Plan, SharedPlan, evaluate, parameter_values};
-use crate::model::Latent;
 use crate::graph::{Coordinates, LogDensity, Program, Tape};
 use crate::infer::optimize::{self, Climb, MultistartResult};
+use crate::model::Latent;
 use crate::terms::filtered::{Point, Workspace};
 use crate::terms::filtered_from_plan;
 use std::sync::Arc;
@@ -127,9 +127,8 @@ fn standard_errors(
 fn latent(plan: &Plan, shared: &SharedPlan, x: &[f64]) -> Result<Vec<LatentSeries>, FitError> {
     let Some(parts) = &plan.model.shared else { return Ok(Vec::new()) };
     let gp = filtered_from_plan(shared).map_err(FitError::Filtered)?;
-    let block = |name: &Option<String>| {
-        name.as_ref().and_then(|n| plan.block(n)).map(|b| &x[b.offset..b.offset + b.len()])
-    };
+    let block =
+        |name: &Option<String>| name.as_ref().and_then(|n| plan.block(n)).map(|b| &x[b.offset..b.offset + b.len()]);
     let loadings = block(&Some(parts.loading.clone())).unwrap_or(&[]);
     let noise = block(&parts.noise).unwrap_or(&[]);
     let point = Point { loadings, offsets: block(&parts.offset), noise, length_scale: length_scale(plan, x)? };

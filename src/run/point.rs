@@ -71,11 +71,8 @@ pub fn evaluate_at(plan: &Plan, point: &Arrays) -> Result<Evaluation, PointError
     let sign = if objective { -1.0 } else { 1.0 };
     let mut pulled = gradient.clone();
     let with_jacobian = coordinates.pull_back(&u, value, &mut pulled);
-    let unconstrained_gradient: Vec<f64> = if objective {
-        coordinates.chain_rule(&u, &gradient).iter().map(|g| -g).collect()
-    } else {
-        pulled
-    };
+    let unconstrained_gradient: Vec<f64> =
+        if objective { coordinates.chain_rule(&u, &gradient).iter().map(|g| -g).collect() } else { pulled };
     let named = |values: &[f64]| -> Vec<Named> {
         labels.iter().zip(values).map(|(n, &value)| Named { name: n.clone(), value }).collect()
     };

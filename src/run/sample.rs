@@ -12,7 +12,8 @@ use std::time::Instant;
 
 /// The reported quantities of a program.
 pub(super) fn quantities(program: &Program) -> Vec<Quantity> {
-    let one = |o: &crate::graph::Output| Quantity { name: o.name.clone(), shape: o.shape.clone(), labels: o.labels.clone() };
+    let one =
+        |o: &crate::graph::Output| Quantity { name: o.name.clone(), shape: o.shape.clone(), labels: o.labels.clone() };
     program.outputs.iter().map(one).collect()
 }
 

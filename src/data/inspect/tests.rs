@@ -57,7 +57,7 @@ fn constant_features_are_named_whatever_their_size() {
     }
     let inspection = look(&body);
     assert_eq!(inspection.streams[0].constant, ["small", "large"]);
-    let expected = ["constant features small, large: gp_msrm keeps them; r_msrm standardises to zero"];
+    let expected = ["constant features small, large: a fit masks them unless told otherwise (--constant)"];
     assert_eq!(notes(&inspection), expected);
     assert!(!inspection.streams[0].all_zero);
 }
@@ -131,7 +131,7 @@ fn a_group_of_equal_streams_is_one_line_and_an_all_zero_stream_is_named() {
         table[3..],
         [
             "",
-            "bold, film, sub-09: every entry is zero: constant feature x: gp_msrm keeps it; r_msrm standardises to zero"
+            "bold, film, sub-09: every entry is zero: constant feature x: a fit masks it unless told otherwise (--constant)"
         ]
     );
     assert!(text.starts_with("28 participants, 1 run, 2 modalities: 56 streams, 280 entries, 0 missing\n"), "{text}");

@@ -1,7 +1,7 @@
 //! Hamiltonian dynamics: points of phase space, their energy, and the leapfrog that moves them.
 //!
-//! H(q, p) = -log pi(q) + p' W p / 2. One leapfrog of step e: p += e/2 grad, q += e W p, p += e/2 grad. It is reversible
-//! and preserves volume; its energy error is O(e^2). Neal 2011, "MCMC using Hamiltonian dynamics", section 2.3.
+//! H(q, p) = -log pi(q) + p' W p / 2. One leapfrog of step e: p += e/2 grad, q += e W p, p += e/2 grad. It is
+//! reversible and preserves volume; its energy error is O(e^2). Neal 2011, "MCMC using Hamiltonian dynamics", section 2.3.
 
 use super::metric::{Metric, dot};
 use crate::graph::{Evaluator, Rejection};

@@ -17,6 +17,8 @@ mod moment_tests;
 mod test_densities;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod twin;
 
 pub use adapt::{MAX_STEP, MIN_STEP};
 pub use metric::{Metric, MetricError, MetricKind};
@@ -40,7 +42,7 @@ pub struct Settings {
     /// Most doublings of a trajectory, 1 to 20: at most 2^max_depth - 1 leapfrogs.
     pub max_depth: u32,
     pub metric: MetricKind,
-    /// Energy error beyond which a point counts as a divergence.
+    /// Energy error beyond which a point counts as a divergence, finite.
     pub max_energy_error: f64,
 }
 
@@ -314,8 +316,12 @@ fn check(settings: &Settings) -> Result<(), StartError> {
     if !(1..=20).contains(&max_depth) {
         return Err(StartError::Setting { name: "max_depth", value: f64::from(max_depth), range: "1 to 20" });
     }
-    if max_energy_error.is_nan() || max_energy_error <= 0.0 {
-        return Err(StartError::Setting { name: "max_energy_error", value: max_energy_error, range: "positive" });
+    if !max_energy_error.is_finite() || max_energy_error <= 0.0 {
+        return Err(StartError::Setting {
+            name: "max_energy_error",
+            value: max_energy_error,
+            range: "positive and finite",
+        });
     }
     Ok(())
 }

@@ -204,8 +204,7 @@ impl Tree {
             for _ in 0..leaf.trailing_zeros() {
                 height -= 1;
                 let (left, right) = self.stack.split_at_mut(height);
-                let Some(left) = left.last_mut() else { break };
-                turned |= join(&mut self.pool, left, &right[0], Choice::Multinomial, rng);
+                turned |= join(&mut self.pool, &mut left[height - 1], &right[0], Choice::Multinomial, rng);
                 if turned && !keeps_turned {
                     return Growth::Turned;
                 }

@@ -1,9 +1,11 @@
 //! Running variances or covariances of the draws of a warm-up window, shrunk towards a small multiple of the identity.
 //!
 //! Welford's update (Technometrics 1962; no cancellation), then with n draws n/(n+5) S + 1e-3 * 5/(n+5) I, the
-//! regularisation of Stan's warm-up (Stan Reference Manual, "HMC algorithm parameters"). A covariance from fewer than 2d
-//! draws is singular or nearly so, and shrinking its null space to 1e-3 would make the metric worse than a diagonal one
-//! (a warm-up and run of 2000 on N(0, I_100) took eight times the gradients): until a window holds 2d draws, a dense metric keeps its off-diagonals at zero.
+//! regularisation of Stan's warm-up (Stan Reference Manual, "HMC algorithm parameters").
+//!
+//! One difference: a covariance from few draws is singular, and shrinking its null space to 1e-3 makes the metric worse
+//! than a diagonal one (warm-up and 1000 draws on N(0, I_100) took eight times the gradients). Until a window holds 2d
+//! draws, a dense metric keeps its off-diagonals at zero.
 
 use super::metric::{Metric, MetricError, MetricKind};
 
