@@ -48,3 +48,23 @@ pub fn is_constant(values: &[f64]) -> bool {
     let largest = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     variance.sqrt() <= f64::EPSILON * largest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_constant;
+
+    #[test]
+    fn constant_means_no_variation_beyond_rounding_in_any_unit() {
+        let ulp = f64::EPSILON;
+        for unit in [1.0, 1e-20, 1e12] {
+            // The population sd of {1, 1 + ulp} is ulp / 2, that of {1, 1 + 4 ulp} is 2 ulp.
+            assert!(is_constant(&[unit, unit * (1.0 + ulp)]));
+            assert!(!is_constant(&[unit, unit * (1.0 + 4.0 * ulp)]));
+            assert!(!is_constant(&[0.0, unit]));
+            assert!(is_constant(&[-unit, -unit, -unit]));
+        }
+        assert!(is_constant(&[0.0, 0.0]));
+        assert!(is_constant(&[5.0]));
+        assert!(!is_constant(&[]));
+    }
+}

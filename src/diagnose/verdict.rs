@@ -1,7 +1,7 @@
 //! Puts all indicators together and says whether draws can be trusted, and if not, why and what to do.
 //!
 //! Thresholds: R-hat and ESS from Vehtari et al. 2021 (Bayesian Analysis 16), BFMI from Betancourt 2016 (arXiv
-//! 1604.00695). An indicator that is missing although it should be there counts against the draws, never for them.
+//! 1604.00695). Findings that are worth knowing but do not by themselves make the draws wrong are warnings. An indicator that is missing although it should be there counts against the draws, never for them.
 
 use super::draws::{FEWEST_DRAWS, Unjudged};
 use super::finding::{Chain, Finding, Indicator, Quantity};

@@ -28,7 +28,11 @@ fn inputs(quantities: &[(String, QuantitySummary)]) -> Inputs<'_> {
 }
 
 fn only(verdict: Verdict) -> Finding {
-    assert_eq!(verdict.level, Level::Doubt);
+    only_at(Level::Doubt, verdict)
+}
+
+fn only_at(level: Level, verdict: Verdict) -> Finding {
+    assert_eq!(verdict.level, level);
     assert_eq!(verdict.findings.len(), 1, "{:?}", verdict.findings);
     verdict.findings.into_iter().next().unwrap()
 }
@@ -72,14 +76,21 @@ fn each_threshold_is_a_finding_with_the_worst_first() {
 fn trouble_of_the_sampler_is_a_finding() {
     let quantities = named(&[("mu", summary(&good(1)))]);
     let base = inputs(&quantities);
-    let text = only(verdict(&Inputs { divergences: Some(&[0, 0, 1, 0]), ..base })).to_string();
+    let diverged = |counts: &[usize]| verdict(&Inputs { divergences: Some(counts), ..base });
+    let text = only_at(Level::Caution, diverged(&[0, 0, 1, 0])).to_string();
+    // One in 400 is the last to pass with a warning.
+    only_at(Level::Caution, diverged(&[0, 9, 1, 0]));
+    only_at(Level::Doubt, diverged(&[0, 9, 2, 0]));
     assert!(text.starts_with("1 of 4000 transitions diverged (per chain: 0, 0, 1, 0)"), "{text}");
     assert_eq!(verdict(&Inputs { depth_hits: Some(&[40, 0, 0, 0]), ..base }).level, Level::Fine);
-    let text = only(verdict(&Inputs { depth_hits: Some(&[41, 0, 0, 0]), ..base })).to_string();
+    let hits = verdict(&Inputs { depth_hits: Some(&[41, 0, 0, 0]), ..base });
+    let text = only_at(Level::Caution, hits).to_string();
     assert!(text.contains("41 of 4000") && text.contains("1 %"), "{text}");
     let low = [Some(0.29), Some(1.0), Some(0.1), Some(0.3)];
     let text = only(verdict(&Inputs { bfmi: Some(&low), ..base })).to_string();
     assert!(text.starts_with("BFMI is below 0.3 for chain 3 (0.10), chain 1 (0.29):"), "{text}");
+    let just_low = [Some(0.29), Some(1.0), Some(0.2), Some(0.3)];
+    only_at(Level::Caution, verdict(&Inputs { bfmi: Some(&just_low), ..base }));
     // A method that has no such indicators is not blamed for it.
     assert_eq!(verdict(&Inputs { divergences: None, depth_hits: None, bfmi: None, ..base }).level, Level::Fine);
 }

@@ -23,7 +23,7 @@ const DATA: &str = r#"{
     "low": -0.5, "high": 2.5, "scalar": 0.8,
     "real": [0.4, -1.3, 1.1], "positive": [0.7, 1.9, 0.45], "unit": [0.2, 0.85, 0.5], "between": [0.1, -0.6, 1.2],
     "binary": [0, 1, 1], "counts": [0, 3, 5], "successes": [0, 3, 6], "trials": [4, 5, 6],
-    "matrix": [[0.5, -1.2, 0.3], [1.4, 0.9, -0.7]], "square": [[1.5, 0.2, 0.1], [-0.3, 0.8, 0.6], [0.4, -0.9, 1.1]],
+    "matrix": [[0.5, -1.2, 0.3], [1.4, 0.9, -0.7]], "sq": [[1.5, 0.2, 0.1], [-0.3, 0.8, 0.6], [0.4, -0.9, 1.1]],
     "tall": [[0.1, 0.2], [1.3, -0.4], [0.5, 0.6], [-0.7, 0.8], [0.9, -1.0]]
 }"#;
 
@@ -49,13 +49,12 @@ data counts : int[J] >= 0
 data successes : int[J]
 data trials : int[J]
 data matrix : real[K, J]
-data square : real[J, J]
+data sq : real[J, J]
 data tall : real[5, K]
 ";
 
 impl Case {
     fn new(name: impl Into<String>, body: &str) -> Case {
-        // `real` and `matrix` are names a reader of other languages expects to be types; here they are plain names.
         Case { name: name.into(), text: format!("model case\n{DECLARATIONS}{body}\n") }
     }
 
