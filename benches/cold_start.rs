@@ -18,7 +18,8 @@ fn main() {
         ("r_msrm", "recording.csv", "alternating steps"),
         ("gp_msrm", "recording.csv", "mode, 4 starts"),
     ];
-    let idle = median_seconds(|| Command::new(env!("CARGO_BIN_EXE_msrm")).arg("--version").stdout(Stdio::null()).status());
+    let idle =
+        median_seconds(|| Command::new(env!("CARGO_BIN_EXE_msrm")).arg("--version").stdout(Stdio::null()).status());
     let mut lines = vec![json!({ "bench": "cold_start", "row": "msrm --version", "value": idle * 1e3, "unit": "ms" })];
     for (model, data, what) in rows {
         let seconds = median_seconds(|| {

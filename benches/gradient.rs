@@ -39,7 +39,8 @@ fn main() {
         let plan = bind(model, source, input, BindOptions::default()).expect("bundled data fit");
         let program = Arc::new(lower(&plan).expect("a program"));
         let coordinates = Coordinates::new(&plan);
-        let tape = Unconstrained { physical: Physical { program: Arc::clone(&program) }, coordinates: coordinates.clone() };
+        let tape =
+            Unconstrained { physical: Physical { program: Arc::clone(&program) }, coordinates: coordinates.clone() };
         let burn = Unconstrained { physical: BurnDensity::new(program, Device::NdArray), coordinates };
         let (tape, burn) = (seconds_per_gradient(&tape), seconds_per_gradient(&burn));
         lines.push(json!({

@@ -106,6 +106,8 @@ pub struct ChainDraws {
     pub inverse_mass: Vec<f64>,
     /// Divergences of warm-up.
     pub warmup_divergences: usize,
+    /// Times warm-up drove the step size to its smallest value: the density could not be followed at any step.
+    pub step_size_collapses: usize,
     /// All gradients, warm-up and step-size searches included.
     pub gradients: u64,
     pub seconds: f64,
@@ -203,9 +205,6 @@ pub enum Outcome {
     Mode(Box<Mode>),
 }
 
-/// One thing that speaks against trusting the fit.
-pub type Finding = String;
-
 /// A whole fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Archive {
@@ -216,6 +215,8 @@ pub struct Archive {
     pub inputs: Vec<InputFile>,
     pub settings: Settings,
     pub plan: Plan,
+    /// SHA-256 of the Plan in CBOR: equal plans and settings give equal results.
+    pub plan_sha256: String,
     pub outcome: Outcome,
     pub seconds: f64,
 }

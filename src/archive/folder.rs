@@ -1,6 +1,7 @@
 //! Writes and reads the folder of a fit; a folder is complete or absent.
 
 use super::contents::{Archive, FORMAT};
+use crate::bind::Plan;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Write;
@@ -29,6 +30,17 @@ pub enum ArchiveError {
 /// SHA-256 of bytes, in hexadecimal.
 pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// SHA-256 of a Plan.
+///
+/// # Errors
+/// A Plan that cannot be written as CBOR.
+pub fn plan_digest(plan: &Plan) -> Result<String, ArchiveError> {
+    let mut bytes = Vec::new();
+    ciborium::into_writer(plan, &mut bytes)
+        .map_err(|e| ArchiveError::Broken { path: PathBuf::new(), reason: e.to_string() })?;
+    Ok(digest(&bytes))
 }
 
 /// Checks before any work that the folder can be written.
@@ -127,4 +139,90 @@ pub fn read(path: &Path) -> Result<Archive, ArchiveError> {
         return Err(ArchiveError::Format { path, found });
     }
     value.deserialized().map_err(|e| broken(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{ChainDraws, Draws, Outcome, Quantity, Settings};
+    use crate::base::Source;
+    use crate::bind::{BindOptions, Input, bind};
+    use crate::model::check_text;
+
+    fn archive() -> Archive {
+        let source = Source::new("m.msrm", "model m\nparam mu ~ normal(0, 1)\n");
+        let model = check_text(&source).expect("a correct model");
+        let plan = bind(model, source, Input::None, BindOptions::default()).expect("a plan");
+        let quantities = vec![Quantity { name: "mu".into(), shape: vec![], labels: vec!["mu".into()] }];
+        let chain = ChainDraws { values: vec![0.1, -2.5e-300], log_density: vec![-1.0, -2.0], ..ChainDraws::default() };
+        Archive {
+            format: FORMAT,
+            msrm_version: "0.0.0".into(),
+            created: 7,
+            inputs: vec![],
+            settings: Settings::default(),
+            plan_sha256: plan_digest(&plan).expect("a digest"),
+            plan,
+            outcome: Outcome::Draws(Draws { quantities, chains: vec![chain], interrupted: false }),
+            seconds: 0.5,
+        }
+    }
+
+    fn entries(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").file_name());
+        let mut names: Vec<String> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_bit_for_bit() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let out = folder.path().join("fit");
+        let archive = archive();
+        write(&out, &archive, &[("summary.csv", "a\n".into())], false).expect("written");
+        assert_eq!(read(&out).expect("readable"), archive);
+        assert_eq!(read(&out.join(ARCHIVE)).expect("readable by file"), archive);
+        assert_eq!(entries(&out), ["fit.cbor", "summary.csv"]);
+        assert_eq!(entries(folder.path()), ["fit"], "nothing temporary stays");
+    }
+
+    #[test]
+    fn a_fit_is_replaced_only_by_force_and_strangers_never() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let out = folder.path().join("fit");
+        let mut archive = archive();
+        write(&out, &archive, &[("latent.csv", String::new())], false).expect("written");
+        assert!(matches!(write(&out, &archive, &[], false), Err(ArchiveError::Exists { .. })));
+        archive.created = 8;
+        write(&out, &archive, &[], true).expect("replaced");
+        assert_eq!(read(&out).expect("readable").created, 8);
+        assert_eq!(entries(&out), ["fit.cbor"], "the old tables are gone");
+        assert_eq!(entries(folder.path()), ["fit"]);
+
+        let stranger = folder.path().join("photos");
+        fs::create_dir(&stranger).expect("a folder");
+        fs::write(stranger.join("cat.jpg"), "").expect("a file");
+        assert!(matches!(write(&stranger, &archive, &[], true), Err(ArchiveError::Foreign { .. })));
+        assert_eq!(entries(&stranger), ["cat.jpg"]);
+        let nowhere = folder.path().join("no/such/fit");
+        assert!(matches!(check_target(&nowhere, false), Err(ArchiveError::NoParent { .. })));
+    }
+
+    #[test]
+    fn other_formats_and_broken_files_are_refused_with_the_reason() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("fit.cbor");
+        let mut future = archive();
+        future.format = FORMAT + 1;
+        let mut bytes = Vec::new();
+        ciborium::into_writer(&future, &mut bytes).expect("CBOR");
+        fs::write(&path, &bytes).expect("a file");
+        assert!(matches!(read(&path), Err(ArchiveError::Format { found, .. }) if found == FORMAT + 1));
+        fs::write(&path, &bytes[..bytes.len() / 2]).expect("a file");
+        assert!(matches!(read(&path), Err(ArchiveError::Broken { .. })));
+        fs::write(&path, b"not cbor at all").expect("a file");
+        assert!(matches!(read(&path), Err(ArchiveError::Broken { .. })));
+        assert!(matches!(read(&folder.path().join("none")), Err(ArchiveError::Io { .. })));
+    }
 }

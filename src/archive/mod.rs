@@ -4,7 +4,7 @@ mod contents;
 mod folder;
 
 pub use contents::{
-    Archive, ChainDraws, Draws, FORMAT, Finding, InputFile, LatentSeries, Method, Metric, Mode, Outcome, Quantity,
-    Restart, Settings, Threads,
+    Archive, ChainDraws, Draws, FORMAT, InputFile, LatentSeries, Method, Metric, Mode, Outcome, Quantity, Restart,
+    Settings, Threads,
 };
-pub use folder::{ArchiveError, check_target, digest, read, write};
+pub use folder::{ArchiveError, check_target, digest, plan_digest, read, write};

@@ -146,7 +146,7 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic]) -> String {
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
-        .map(|c| (edit_distance(word, c), c))
+        .map(|c| (edit_distance(&word.to_lowercase(), &c.to_lowercase()), c))
         .filter(|&(d, c)| d <= 1 + word.len().max(c.len()) / 4 && d < word.len())
         .min_by_key(|&(d, _)| d)
         .map(|(_, c)| c)
@@ -183,6 +183,7 @@ mod tests {
         assert_eq!(suggest("nromal", words), Some("normal"));
         assert_eq!(suggest("cauchi", words), Some("cauchy"));
         assert_eq!(suggest("poisson", words), None);
+        assert_eq!(suggest("y", ["Y", "x"]), Some("Y"), "only the case differs");
     }
 
     #[test]

@@ -63,6 +63,7 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
         created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         inputs,
         settings,
+        plan_sha256: archive::plan_digest(&plan)?,
         plan,
         outcome,
         seconds: begin.elapsed().as_secs_f64(),

@@ -10,9 +10,9 @@ use super::tape::{add_reduce_adjoint, log_mass, reduce};
 use crate::math::op::{Algebra, Binary, Ref, Unary};
 use crate::model::Reduction;
 use burn::backend::Autodiff;
-use burn::backend::ndarray::{NdArray, NdArrayDevice};
 use burn::tensor::backend::Backend;
 use burn::tensor::{DType, Int, Tensor, TensorData};
+use burn_ndarray::{NdArray, NdArrayDevice};
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -75,8 +75,8 @@ impl BurnDensity {
             Device::NdArray => evaluate::<NdArray<f64>>(&self.program, &NdArrayDevice::Cpu, points, chains, gradients),
             #[cfg(feature = "cuda")]
             Device::Cuda(index) => {
-                let device = burn::backend::cuda::CudaDevice::new(index);
-                evaluate::<burn::backend::Cuda<f64>>(&self.program, &device, points, chains, gradients)
+                let device = burn_cuda::CudaDevice::new(index);
+                evaluate::<burn_cuda::Cuda<f64>>(&self.program, &device, points, chains, gradients)
             }
         }
     }

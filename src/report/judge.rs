@@ -50,6 +50,14 @@ fn judge_draws(draws: &Draws, rows: &[Row], wanted: usize) -> Judgement {
             findings.push(format!("chain {} stopped: {failure}", chain + 1));
         }
     }
+    for (chain, c) in draws.chains.iter().enumerate().filter(|(_, c)| c.step_size_collapses > 0) {
+        findings.push(format!(
+            "warm-up of chain {} drove the step size to its smallest value {} times: the density cannot be followed \
+             there. Look for a density that is not smooth, or is rejected almost everywhere",
+            chain + 1,
+            c.step_size_collapses
+        ));
+    }
     if draws.interrupted {
         let shortest = lengths.iter().min().copied().unwrap_or(0);
         findings.push(format!("interrupted: the shortest chain has {shortest} of {wanted} draws"));

@@ -129,6 +129,8 @@ impl Summary {
             "seconds": archive.seconds,
             "notes": archive.plan.notes,
             "inputs": archive.inputs,
+            "plan_sha256": archive.plan_sha256,
+            "settings": archive.settings,
             "trust": self.judgement.trust,
             "findings": self.judgement.findings,
             "constants": self.judgement.constants,

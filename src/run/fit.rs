@@ -1,8 +1,9 @@
 //! One fit from a Plan and its settings: which driver runs, on how many threads.
 
 use super::progress::Reporting;
+use super::sample::Sampler;
 use super::start::{NoStart, random_start};
-use super::{alternate, mode, sample};
+use super::{alternate, mode};
 use crate::archive::{Method, Outcome, Settings};
 use crate::bind::{EvaluateError, Plan};
 use crate::graph::{
@@ -96,11 +97,12 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
         }
         (Method::Nuts, _) => {
             let density = Unconstrained { physical, coordinates: coordinates.clone() };
-            let starts = chain_starts(plan, &density, &coordinates, settings, threads, stop)?;
-            Ok(Outcome::Draws(sample::sample(&density, &program, &coordinates, &starts, settings, stop, reporting)))
+            let starts = chain_starts(plan, &density, &coordinates, settings, threads, stop, reporting)?;
+            let sampler = Sampler { density: &density, program: &program, coordinates: &coordinates, settings, stop };
+            Ok(Outcome::Draws(sampler.sample(&starts, reporting)))
         }
         _ => {
-            let result = mode::climb(plan, &*physical, &coordinates, settings, threads, stop)?;
+            let result = mode::climb(plan, &*physical, &coordinates, settings, threads, stop, reporting)?;
             Ok(Outcome::Mode(Box::new(mode::finish(plan, &program, &*physical, &result, settings, stop)?)))
         }
     })
@@ -115,13 +117,14 @@ fn chain_starts(
     settings: &Settings,
     threads: usize,
     stop: &AtomicBool,
+    reporting: Reporting,
 ) -> Result<Vec<Vec<f64>>, FitError> {
     if plan.shared.is_none() {
         let starts: Result<Vec<_>, NoStart> =
             (0..settings.chains as u64).map(|chain| random_start(density, settings.seed, chain)).collect();
         return Ok(starts?);
     }
-    let result = mode::climb(plan, &*density.physical, coordinates, settings, threads, stop)?;
+    let result = mode::climb(plan, &*density.physical, coordinates, settings, threads, stop, reporting)?;
     let mode = coordinates.interior(&result.best().x);
     let start = |chain: usize| {
         let mut rng = stream(settings.seed, chain as u64, Purpose::Start);

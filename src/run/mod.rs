@@ -8,6 +8,7 @@ mod point;
 mod progress;
 mod sample;
 mod start;
+mod watch;
 
 pub use fit::{FitError, default_method, fit};
 pub use interrupt::interrupt_flag;

@@ -1,8 +1,10 @@
 //! The mode of a density (or the minimum of a general objective) from several starts.
 
 use super::fit::FitError;
+use super::progress::Reporting;
 use super::sample::quantities;
 use super::start::mode_starts;
+use super::watch::Watched;
 use crate::archive::{LatentSeries, Mode, Restart, Settings};
 use crate::bind::{Plan, SharedPlan, evaluate, parameter_values};
 use crate::graph::{Coordinates, LogDensity, Program, Tape};
@@ -21,12 +23,14 @@ pub(super) fn climb(
     settings: &Settings,
     threads: usize,
     stop: &AtomicBool,
+    reporting: Reporting,
 ) -> Result<MultistartResult, FitError> {
     let starts = mode_starts(plan, coordinates, settings.seed, settings.starts);
     let (lower, upper) = plan.bounds();
     let options =
         optimize::Settings { max_iterations: settings.max_iterations, stop: Some(stop), ..Default::default() };
-    Ok(optimize::maximize(density, &starts, &lower, &upper, &options, threads)?)
+    let watched = Watched::new(density, reporting);
+    Ok(optimize::maximize(&watched, &starts, &lower, &upper, &options, threads)?)
 }
 
 /// The best climb as a result, with standard errors and the latent where they are asked for and defined.

@@ -15,7 +15,7 @@ pub enum Reporting {
 }
 
 /// Seconds between plain lines.
-const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
+pub(super) const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
 /// Bars are redrawn at most this often, so that fast chains do not spend their time drawing.
 const DRAW_INTERVAL: Duration = Duration::from_millis(100);
 
