@@ -6,6 +6,7 @@ use super::{load, print, print_json};
 use crate::bind::Plan;
 use crate::graph::lower;
 use crate::lang::{format, parse};
+use crate::model::{Latent, Model, Statement, describe_shape};
 use serde_json::json;
 
 /// Checks a model and prints the stage asked for.
@@ -56,7 +57,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, CliError> {
         }
         (Some(Stage::Plan), Some(plan)) => print(&describe_plan(plan))?,
         (Some(Stage::Graph), Some(plan)) => print(&lower(plan)?.to_string())?,
-        (Some(_), _) => print(&format!("{:#?}\n", loaded.model))?,
+        (Some(_), _) => print(&describe_model(&loaded.model))?,
         (None, plan) => {
             let kind = if loaded.model.is_objective() { "objective" } else { "density" };
             let size = plan.as_ref().map_or(String::new(), |p| format!(", {} coordinates", p.dim()));
@@ -67,6 +68,54 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, CliError> {
         }
     }
     Ok(Exit::Fine)
+}
+
+/// The checked model in lines: what each name is, and the terms of the density or objective.
+fn describe_model(model: &Model) -> String {
+    let kind = if model.is_objective() { "objective" } else { "density" };
+    let mut out = format!("model {}: {kind}\n", model.name);
+    for data in &model.data {
+        let element = if data.integer { "int" } else { "real" };
+        out.push_str(&format!("data {}: {element}, {}\n", data.name, describe_shape(&data.shape)));
+    }
+    if let Some(shared) = &model.shared {
+        let latent = match &shared.latent {
+            Latent::Process { name, .. } => format!("{name}, a Matern-3/2 process"),
+            Latent::Grid { name, .. } => format!("{name}, values on a grid"),
+        };
+        out.push_str(&format!(
+            "recording {}{}: {} factors, latent {latent}, loading {}\n",
+            shared.recording,
+            if shared.standardized { ", standardised" } else { "" },
+            shared.factors.1,
+            shared.loading
+        ));
+    }
+    for statement in &model.statements {
+        let line = match statement {
+            Statement::Param(p) => {
+                let bounded = match (&p.lower, &p.upper) {
+                    (None, None) => "",
+                    (Some(_), None) => ", bounded below",
+                    (None, Some(_)) => ", bounded above",
+                    (Some(_), Some(_)) => ", bounded on both sides",
+                };
+                let noncentered = if p.noncentered.is_some() { ", sampled in standardised form" } else { "" };
+                format!("param {}: {}{bounded}{noncentered}", p.name, describe_shape(&p.shape))
+            }
+            Statement::Let { name, value } => format!("let {name}: {}", describe_shape(&value.shape)),
+            Statement::Report { name, value } => format!("report {name}: {}", describe_shape(&value.shape)),
+            Statement::Density { label, value, .. } => format!("term {label}: over {}", describe_shape(&value.shape)),
+            Statement::WeightPrior { role, name, draw } => {
+                format!("{} {name}: one per stream, term {name} ~ {}", role.keyword(), draw.family)
+            }
+            Statement::SharedObserve => "term recording ~ normal: the latent is integrated out".to_string(),
+            Statement::Minimize { .. } => "minimize: a scalar".to_string(),
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
 }
 
 /// The plan in lines: sizes of the data, then the coordinates with their bounds.

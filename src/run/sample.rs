@@ -75,7 +75,7 @@ impl Sampler<'_> {
                     out.failure = Some(format!("a reported quantity has no value: {rejection}"));
                     break;
                 }
-                out.push(&reported, &t);
+                record(&mut out, &reported, &t);
             }
             progress.update(
                 index,
@@ -100,16 +100,14 @@ impl Sampler<'_> {
     }
 }
 
-impl ChainDraws {
-    /// Adds one draw: the reported quantities and the facts of its transition.
-    fn push(&mut self, reported: &[f64], t: &Transition) {
-        self.values.extend_from_slice(reported);
-        self.log_density.push(t.log_density);
-        self.energy.push(t.energy);
-        self.acceptance.push(t.acceptance);
-        self.depth.push(t.depth);
-        self.leapfrogs.push(t.leapfrogs);
-        self.divergent.push(t.divergence.is_some());
-        self.depth_hit.push(t.max_depth_reached);
-    }
+/// Adds one draw to a chain: the reported quantities and the facts of its transition.
+fn record(out: &mut ChainDraws, reported: &[f64], t: &Transition) {
+    out.values.extend_from_slice(reported);
+    out.log_density.push(t.log_density);
+    out.energy.push(t.energy);
+    out.acceptance.push(t.acceptance);
+    out.depth.push(t.depth);
+    out.leapfrogs.push(t.leapfrogs);
+    out.divergent.push(t.divergence.is_some());
+    out.depth_hit.push(t.max_depth_reached);
 }
