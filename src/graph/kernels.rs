@@ -1,6 +1,7 @@
 //! Log densities of whole arrays with their partial derivatives, in one pass over the elements.
 
 use crate::math::dist::{Distribution, MAX_ARGUMENTS};
+use crate::math::special::HALF_LN_2PI;
 
 /// Where the partial derivatives of one density term go. A slice of length one takes the sum over elements; an
 /// operand that is not differentiated has no slice.
@@ -52,23 +53,68 @@ fn normal(x: &[f64], mu: &[f64], sigma: f64, partials: &mut Partials<'_>) -> f64
     }
     let n = elements(x, &[mu]);
     let precision = 1.0 / (sigma * sigma);
-    let mut squares = 0.0;
     let [p_mu, p_sigma, _] = &mut partials.arguments;
-    for i in 0..n {
-        let r = pick(x, i) - pick(mu, i);
-        squares += r * r;
-        let score = r * precision;
-        if let Some(px) = &mut partials.x {
-            add(px, i, -score);
+    let squares = match (x, mu) {
+        // One of the two arrays, elementwise, is the common case of an observation or of a prior.
+        (x, mu) if x.len() == n && mu.len() == n => {
+            residuals(x, mu, precision, partials.x.as_deref_mut(), p_mu.as_deref_mut())
         }
-        if let Some(p_mu) = p_mu {
-            add(p_mu, i, score);
+        (x, [mu]) => {
+            let squares = one_centre(x, *mu, -precision, partials.x.as_deref_mut());
+            if let Some(p) = p_mu {
+                p[0] = precision * x.iter().map(|x| x - mu).sum::<f64>();
+            }
+            squares
         }
-    }
+        ([x], mu) => {
+            let squares = one_centre(mu, *x, -precision, p_mu.as_deref_mut());
+            if let Some(p) = &mut partials.x {
+                p[0] = precision * mu.iter().map(|mu| mu - x).sum::<f64>();
+            }
+            squares
+        }
+        _ => return f64::NAN,
+    };
     if let Some(p_sigma) = p_sigma {
         p_sigma[0] = squares * precision / sigma - n as f64 / sigma;
     }
-    -0.5 * squares * precision - n as f64 * (sigma.ln() + 0.5 * (2.0 * std::f64::consts::PI).ln())
+    -0.5 * squares * precision - n as f64 * (sigma.ln() + HALF_LN_2PI)
+}
+
+/// Sum of squares of `x - mu`; minus the score in x and the score in mu go where they are wanted.
+fn residuals(x: &[f64], mu: &[f64], precision: f64, px: Option<&mut [f64]>, pmu: Option<&mut [f64]>) -> f64 {
+    let mut squares = 0.0;
+    match (px, pmu) {
+        (None, None) => x.iter().zip(mu).for_each(|(x, mu)| squares += (x - mu) * (x - mu)),
+        (Some(px), None) => {
+            for ((x, mu), p) in x.iter().zip(mu).zip(px) {
+                squares += (x - mu) * (x - mu);
+                *p = -(x - mu) * precision;
+            }
+        }
+        (None, Some(pmu)) => {
+            for ((x, mu), p) in x.iter().zip(mu).zip(pmu) {
+                squares += (x - mu) * (x - mu);
+                *p = (x - mu) * precision;
+            }
+        }
+        (Some(px), Some(pmu)) => {
+            for (((x, mu), px), pmu) in x.iter().zip(mu).zip(px).zip(pmu) {
+                squares += (x - mu) * (x - mu);
+                *pmu = (x - mu) * precision;
+                *px = -*pmu;
+            }
+        }
+    }
+    squares
+}
+
+/// Sum of squares of `values - centre`; `slope` times the residual goes where it is wanted.
+fn one_centre(values: &[f64], centre: f64, slope: f64, partial: Option<&mut [f64]>) -> f64 {
+    if let Some(p) = partial {
+        p.iter_mut().zip(values).for_each(|(p, v)| *p = slope * (v - centre));
+    }
+    values.iter().map(|v| (v - centre) * (v - centre)).sum()
 }
 
 /// Bernoulli with a log-odds per element. The outcomes are checked data, but anything else than 0 or 1 has no density.

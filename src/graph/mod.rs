@@ -5,6 +5,7 @@
 mod burn_graph;
 mod coordinates;
 mod density;
+mod elementwise;
 mod host_op;
 mod kernels;
 mod lower;

@@ -1,11 +1,11 @@
 //! The fused f64 tape: forward and reverse sweep over flat arrays, nothing allocated per call.
 
 use super::density::Rejection;
+use super::elementwise;
 use super::kernels::{self, Partials};
 use super::matmul;
 use super::program::{NodeId, Op, Program};
 use super::structured::MAX_INPUTS;
-use crate::math::op::Binary;
 use crate::math::special::log_sum_exp;
 use crate::model::Reduction;
 use std::any::Any;
@@ -127,7 +127,7 @@ impl Tape {
                         *o = op.value(x);
                     }
                 }
-                Op::Binary(op, a, b) => binary(*op, get(*a), get(*b), out),
+                Op::Binary(op, a, b) => elementwise::binary(*op, get(*a), get(*b), out),
                 Op::MatMul { a, b, m, k, n } => matmul::product(get(*a), get(*b), *m, *k, *n, out),
                 Op::Gather { source, indices } => {
                     let source = get(*source);
@@ -214,10 +214,10 @@ impl Tape {
                 Op::Binary(op, a, b) => {
                     let (x, y) = (get(*a), get(*b));
                     if let Some(ga) = adjoint(&program, start, earlier, *a) {
-                        add_binary_adjoint(*op, true, x, y, g, ga);
+                        elementwise::add_left_adjoint(*op, x, y, g, ga);
                     }
                     if let Some(gb) = adjoint(&program, start, earlier, *b) {
-                        add_binary_adjoint(*op, false, x, y, g, gb);
+                        elementwise::add_right_adjoint(*op, x, y, g, gb);
                     }
                 }
                 Op::MatMul { a, b, m, k, n } => {
@@ -268,52 +268,6 @@ fn operand<'a>(program: &'a Program, start: &[usize], values: &'a [f64], id: Nod
     match &program.nodes[id].op {
         Op::Constant(values) => values,
         _ => &values[start[id]..start[id] + program.nodes[id].len],
-    }
-}
-
-fn binary(op: Binary, a: &[f64], b: &[f64], out: &mut [f64]) {
-    match (a, b) {
-        ([a], b) if out.len() != 1 => {
-            for (o, &b) in out.iter_mut().zip(b) {
-                *o = op.value(*a, b);
-            }
-        }
-        (a, [b]) if out.len() != 1 => {
-            for (o, &a) in out.iter_mut().zip(a) {
-                *o = op.value(a, *b);
-            }
-        }
-        _ => {
-            for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
-                *o = op.value(a, b);
-            }
-        }
-    }
-}
-
-/// Adds `g` times the derivative of `x op y` in its left or right operand; a scalar operand takes the sum.
-fn add_binary_adjoint(op: Binary, left: bool, x: &[f64], y: &[f64], g: &[f64], out: &mut [f64]) {
-    for (i, &g) in g.iter().enumerate() {
-        let a = if x.len() == 1 { x[0] } else { x[i] };
-        let b = if y.len() == 1 { y[0] } else { y[i] };
-        let derivative = match (op, left) {
-            (Binary::Add, _) | (Binary::Sub, true) => 1.0,
-            (Binary::Sub, false) => -1.0,
-            (Binary::Mul, true) => b,
-            (Binary::Mul, false) => a,
-            (Binary::Div, true) => 1.0 / b,
-            (Binary::Div, false) => -a / (b * b),
-            (Binary::Pow, true) => b * a.powf(b - 1.0),
-            (Binary::Pow, false) => {
-                if a == 0.0 {
-                    0.0
-                } else {
-                    a.powf(b) * a.ln()
-                }
-            }
-        };
-        let slot = if out.len() == 1 { 0 } else { i };
-        out[slot] += g * derivative;
     }
 }
 
