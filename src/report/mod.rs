@@ -4,6 +4,8 @@ mod judge;
 mod latent;
 mod summary;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use judge::{Judgement, judge};
 pub use latent::latent_csv;
