@@ -141,11 +141,23 @@ impl Draws {
         self.quantities.iter().flat_map(|q| q.labels.iter().map(String::as_str))
     }
 
-    /// The draws of element `index`, chain by chain, all cut to the length of the shortest chain.
+    /// The draws of element `index`, chain by chain, all of the same length.
+    ///
+    /// Chains of an interrupted fit differ in length: those are taken, cut to the shortest of them, that keep the most
+    /// draws in all.
     pub fn element(&self, index: usize) -> Vec<Vec<f64>> {
         let width: usize = self.quantities.iter().map(|q| q.labels.len()).sum();
-        let shortest = self.chains.iter().map(ChainDraws::len).min().unwrap_or(0);
-        self.chains.iter().map(|c| (0..shortest).map(|i| c.values[i * width + index]).collect()).collect()
+        let common = self.common_length();
+        let long = self.chains.iter().filter(|c| common > 0 && c.len() >= common);
+        long.map(|c| (0..common).map(|i| c.values[i * width + index]).collect()).collect()
+    }
+
+    fn common_length(&self) -> usize {
+        let mut lengths: Vec<usize> = self.chains.iter().map(ChainDraws::len).collect();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        // The largest count of chains wins a tie.
+        let kept = lengths.iter().enumerate().map(|(i, &n)| ((i + 1) * n, n));
+        kept.max_by_key(|&(total, n)| (total, std::cmp::Reverse(n))).map_or(0, |(_, n)| n)
     }
 }
 
@@ -219,4 +231,30 @@ pub struct Archive {
     pub plan_sha256: String,
     pub outcome: Outcome,
     pub seconds: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draws(lengths: &[usize]) -> Draws {
+        let chain = |&n: &usize| ChainDraws {
+            values: (0..2 * n).map(|i| i as f64).collect(),
+            log_density: vec![0.0; n],
+            ..ChainDraws::default()
+        };
+        let quantities = vec![Quantity { name: "x".into(), shape: vec![2], labels: vec!["x[1]".into(), "x[2]".into()] }];
+        Draws { quantities, chains: lengths.iter().map(chain).collect(), interrupted: false }
+    }
+
+    #[test]
+    fn unequal_chains_are_cut_so_that_most_draws_stay() {
+        let sizes = |lengths: &[usize]| draws(lengths).element(1).iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(sizes(&[5, 5, 5]), [5, 5, 5]);
+        assert_eq!(sizes(&[1000, 0, 900, 0]), [900, 900]);
+        assert_eq!(sizes(&[1000, 10]), [1000]);
+        assert_eq!(sizes(&[4, 2]), [2, 2]);
+        assert!(sizes(&[0, 0]).is_empty());
+        assert_eq!(draws(&[3]).element(1), [[1.0, 3.0, 5.0]]);
+    }
 }

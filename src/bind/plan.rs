@@ -109,11 +109,19 @@ impl Plan {
 pub fn bind(model: Model, source: Source, input: Input, options: BindOptions) -> Result<Plan, BindError> {
     let mut notes = Vec::new();
     let mismatch = |diagnostics: Vec<Diagnostic>| BindError::Mismatch { text: Box::new(source.clone()), diagnostics };
-    let whole = Span::new(0, source.text.find('\n').unwrap_or(0));
+    let whole = model_line(&source);
     let recording = match (&model.shared, input) {
         (Some(_), Input::Recording(recording)) => Some((recording, Arrays::default())),
         (None, Input::Arrays(arrays)) => {
             return plain_plan(model, source.clone(), arrays, options, notes).map_err(mismatch);
+        }
+        (None, Input::None) if !model.data.is_empty() => {
+            let names: Vec<&str> = model.data.iter().map(|d| d.name.as_str()).collect();
+            return Err(mismatch(vec![
+                Diagnostic::error(Code::Data, whole, "this model needs data")
+                    .expected(format!("--data with a JSON file that holds {}", names.join(", ")))
+                    .found("no data"),
+            ]));
         }
         (None, Input::None) => {
             return plain_plan(model, source.clone(), Arrays::default(), options, notes).map_err(mismatch);
@@ -141,6 +149,18 @@ pub fn bind(model: Model, source: Source, input: Input, options: BindOptions) ->
     shared::add(&mut plan, recording, &mut notes)?;
     plan.notes = notes;
     Ok(plan)
+}
+
+/// The line that names the model, to point at when nothing in particular is wrong with the text.
+fn model_line(source: &Source) -> Span {
+    let mut start = 0;
+    for line in source.text.split_inclusive('\n') {
+        if line.trim_start().starts_with("model") {
+            return Span::new(start, start + line.trim_end().len());
+        }
+        start += line.len();
+    }
+    Span::default()
 }
 
 /// Everything but the recording: data checks, bounds, coordinates.
