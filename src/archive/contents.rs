@@ -132,6 +132,8 @@ impl ChainDraws {
 pub struct Draws {
     pub quantities: Vec<Quantity>,
     pub chains: Vec<ChainDraws>,
+    /// For a recording: the latent averaged over draws.
+    pub latent: Vec<LatentSeries>,
     pub interrupted: bool,
 }
 
@@ -243,8 +245,9 @@ mod tests {
             log_density: vec![0.0; n],
             ..ChainDraws::default()
         };
-        let quantities = vec![Quantity { name: "x".into(), shape: vec![2], labels: vec!["x[1]".into(), "x[2]".into()] }];
-        Draws { quantities, chains: lengths.iter().map(chain).collect(), interrupted: false }
+        let quantities =
+            vec![Quantity { name: "x".into(), shape: vec![2], labels: vec!["x[1]".into(), "x[2]".into()] }];
+        Draws { quantities, chains: lengths.iter().map(chain).collect(), latent: vec![], interrupted: false }
     }
 
     #[test]

@@ -163,7 +163,7 @@ mod tests {
             settings: Settings::default(),
             plan_sha256: plan_digest(&plan).expect("a digest"),
             plan,
-            outcome: Outcome::Draws(Draws { quantities, chains: vec![chain], interrupted: false }),
+            outcome: Outcome::Draws(Draws { quantities, chains: vec![chain], latent: vec![], interrupted: false }),
             seconds: 0.5,
         }
     }

@@ -239,6 +239,22 @@ pub fn parameter_values(plan: &super::Plan, x: &[f64]) -> Result<Env, EvaluateEr
     Ok(env)
 }
 
+/// Adds the `let`s that depend on parameters to an environment that holds all parameters in their own units.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn complete(plan: &super::Plan, mut env: Env) -> Result<Env, EvaluateError> {
+    for statement in &plan.model.statements {
+        if let Statement::Let { name, value } = statement
+            && !value.data_only
+        {
+            let value = evaluate(value, &env)?;
+            env.insert(name.clone(), value);
+        }
+    }
+    Ok(env)
+}
+
 /// Location and scale of a noncentred parameter.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-pub use evaluate::{Env, EvaluateError, Value, evaluate, location_scale, parameter_values};
+pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale, parameter_values};
 pub(crate) use layout::element_labels;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
 pub use shared::{Key, SharedError, SharedPlan, Standardisation};

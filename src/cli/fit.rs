@@ -70,15 +70,12 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
     };
     let summary = summarize_archive(&archive);
     let mut tables = vec![("summary.csv", summary.csv())];
-    let mut interrupted = false;
-    match &archive.outcome {
-        Outcome::Draws(draws) => interrupted |= draws.interrupted,
-        Outcome::Mode(mode) => {
-            interrupted |= mode.interrupted;
-            if !mode.latent.is_empty() {
-                tables.push(("latent.csv", latent_csv(&mode.latent)));
-            }
-        }
+    let (interrupted, latent) = match &archive.outcome {
+        Outcome::Draws(draws) => (draws.interrupted, &draws.latent),
+        Outcome::Mode(mode) => (mode.interrupted, &mode.latent),
+    };
+    if !latent.is_empty() {
+        tables.push(("latent.csv", latent_csv(latent)));
     }
     archive::write(&out, &archive, &tables, arguments.force)?;
     if arguments.json {

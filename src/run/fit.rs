@@ -1,5 +1,6 @@
 //! One fit from a Plan and its settings: which driver runs, on how many threads.
 
+use super::latent::PathReader;
 use super::progress::Reporting;
 use super::sample::Sampler;
 use super::start::{NoStart, random_start};
@@ -99,7 +100,11 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
             let density = Unconstrained { physical, coordinates: coordinates.clone() };
             let starts = chain_starts(plan, &density, &coordinates, settings, threads, stop, reporting)?;
             let sampler = Sampler { density: &density, program: &program, coordinates: &coordinates, settings, stop };
-            Ok(Outcome::Draws(sampler.sample(&starts, reporting)))
+            let mut draws = sampler.sample(&starts, reporting);
+            if let Some(shared) = &plan.shared {
+                draws.latent = PathReader::new(plan, shared)?.over(plan, &draws)?;
+            }
+            Ok(Outcome::Draws(draws))
         }
         _ => {
             let result = mode::climb(plan, &*physical, &coordinates, settings, threads, stop, reporting)?;

@@ -3,6 +3,7 @@
 mod alternate;
 mod fit;
 mod interrupt;
+mod latent;
 mod mode;
 mod point;
 mod progress;

@@ -1,17 +1,15 @@
 //! The mode of a density (or the minimum of a general objective) from several starts.
 
 use super::fit::FitError;
+use super::latent::PathReader;
 use super::progress::Reporting;
 use super::sample::quantities;
 use super::start::mode_starts;
 use super::watch::Watched;
-use crate::archive::{LatentSeries, Mode, Restart, Settings};
-use crate::bind::{Plan, SharedPlan, evaluate, parameter_values};
+use crate::archive::{Mode, Restart, Settings};
+use crate::bind::{Plan, parameter_values};
 use crate::graph::{Coordinates, LogDensity, Program, Tape};
 use crate::infer::optimize::{self, Climb, MultistartResult};
-use crate::model::Latent;
-use crate::terms::filtered::{Point, Workspace};
-use crate::terms::filtered_from_plan;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,7 +52,9 @@ pub(super) fn finish(
     let standard_errors =
         if settings.standard_errors { Some(standard_errors(plan, program, density, best, stop)?) } else { None };
     let latent = match (&plan.model.shared, &plan.shared) {
-        (Some(_), Some(shared)) if shared.grid_step.is_none() => latent(plan, shared, &best.x)?,
+        (Some(_), Some(shared)) if shared.grid_step.is_none() => {
+            PathReader::new(plan, shared)?.at(&parameter_values(plan, &best.x)?)?
+        }
         _ => Vec::new(),
     };
     Ok(Mode {
@@ -125,36 +125,4 @@ fn standard_errors(
         Some(variance.sqrt()).filter(|v| v.is_finite())
     };
     Ok(if free == 0 { vec![None; outputs] } else { jacobian.chunks_exact(free).map(error).collect() })
-}
-
-/// The latent of every run at the times at which anything was observed, given the parameters.
-fn latent(plan: &Plan, shared: &SharedPlan, x: &[f64]) -> Result<Vec<LatentSeries>, FitError> {
-    let Some(parts) = &plan.model.shared else { return Ok(Vec::new()) };
-    let gp = filtered_from_plan(shared).map_err(FitError::Filtered)?;
-    let block =
-        |name: &Option<String>| name.as_ref().and_then(|n| plan.block(n)).map(|b| &x[b.offset..b.offset + b.len()]);
-    let loadings = block(&Some(parts.loading.clone())).unwrap_or(&[]);
-    let noise = block(&parts.noise).unwrap_or(&[]);
-    let point = Point { loadings, offsets: block(&parts.offset), noise, length_scale: length_scale(plan, x)? };
-    let mut workspace = Workspace::default();
-    let mut out = Vec::new();
-    for (run, name) in shared.recording.runs.iter().enumerate() {
-        let mut times: Vec<f64> =
-            shared.recording.streams.iter().filter(|s| s.run == run).flat_map(|s| s.times.iter().copied()).collect();
-        times.sort_by(f64::total_cmp);
-        times.dedup();
-        let moments = gp.latent_moments(&point, run, &times, &mut workspace).map_err(FitError::Filtered)?;
-        let sd = moments.variance().iter().map(|v| v.sqrt()).collect();
-        out.push(LatentSeries { run: name.clone(), times, mean: moments.mean, sd: Some(sd), factors: shared.factors });
-    }
-    Ok(out)
-}
-
-/// The length scale at the physical parameters: an expression of the model's own parameters.
-fn length_scale(plan: &Plan, x: &[f64]) -> Result<f64, FitError> {
-    let Some(Latent::Process { length_scale, .. }) = plan.model.shared.as_ref().map(|s| &s.latent) else {
-        return Ok(f64::NAN);
-    };
-    let env = parameter_values(plan, x)?;
-    Ok(evaluate(length_scale, &env)?.values[0])
 }

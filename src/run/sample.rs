@@ -33,7 +33,7 @@ impl Sampler<'_> {
         let progress = Progress::new(reporting, starts.len(), self.settings.warmup + self.settings.draws);
         let chains = starts.par_iter().enumerate().map(|(index, start)| self.chain(index, start, &progress)).collect();
         let interrupted = self.stop.load(Ordering::Relaxed);
-        Draws { quantities: quantities(self.program), chains, interrupted }
+        Draws { quantities: quantities(self.program), chains, latent: Vec::new(), interrupted }
     }
 
     fn nuts_settings(&self) -> NutsSettings {
