@@ -125,8 +125,8 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic]) -> String {
             .iter()
             .filter_map(|(key, value)| value.as_ref().map(|v| format!("{key}: {v}")))
             .collect();
-        let end = d.span.end.min(source.text.len());
-        let start = d.span.start.min(end);
+        let end = source.text.floor_char_boundary(d.span.end.min(source.text.len()));
+        let start = source.text.floor_char_boundary(d.span.start.min(end));
         let report = match d.severity {
             Severity::Error => Report::error(),
             Severity::Warning => Report::warning(),
@@ -142,7 +142,7 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic]) -> String {
     text
 }
 
-/// The candidate closest to `word`, when it is close enough to be what was meant.
+/// The candidate closest to `word` but for capital letters, when it is close enough to be what was meant.
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
@@ -182,6 +182,7 @@ mod tests {
         let words = ["normal", "lognormal", "cauchy"];
         assert_eq!(suggest("nromal", words), Some("normal"));
         assert_eq!(suggest("cauchi", words), Some("cauchy"));
+        assert_eq!(suggest("NORMAL", words), Some("normal"));
         assert_eq!(suggest("poisson", words), None);
         assert_eq!(suggest("y", ["Y", "x"]), Some("Y"), "only the case differs");
     }

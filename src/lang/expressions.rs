@@ -13,7 +13,7 @@ const MAX_OPERATIONS: usize = 500;
 
 impl Parser {
     /// Expressions separated by commas up to the closing sign, which is consumed.
-    fn list(&mut self, close: &'static str) -> Parsed<Vec<Expr>> {
+    pub fn list(&mut self, close: &'static str) -> Parsed<Vec<Expr>> {
         let mut out = Vec::new();
         if self.take_sign(close) {
             return Ok(out);
@@ -24,13 +24,47 @@ impl Parser {
                 return Ok(out);
             }
             if !self.take_sign(",") {
-                return self.fail(&format!("`,` or `{close}`"), None);
+                let help = match self.peek() {
+                    TokenKind::Sign("=") => {
+                        "arguments are given by position, without their names, as in `normal(0, 1)`"
+                    }
+                    _ => "arguments and sizes are separated by commas",
+                };
+                return self.fail(&format!("`,` or `{close}`"), Some(help));
             }
         }
     }
 
-    fn expression(&mut self) -> Parsed<Expr> {
-        self.binary(1)
+    pub fn expression(&mut self) -> Parsed<Expr> {
+        self.nested(|parser| parser.binary(1))
+    }
+
+    /// Reads an inner part of an expression, unless brackets and signs already stand too deep around it.
+    fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
+        if self.nesting == MAX_NESTING {
+            return self.report(
+                Diagnostic::error(Code::Syntax, self.span(), "this expression is nested too deeply")
+                    .expected(format!("at most {MAX_NESTING} brackets and signs around one another"))
+                    .help("name parts of it with `let`"),
+            );
+        }
+        self.nesting += 1;
+        let expr = inner(self);
+        self.nesting -= 1;
+        expr
+    }
+
+    /// Counts one operation at `span` towards the length of the statement.
+    fn count_operation(&mut self, span: Span) -> Parsed<()> {
+        self.operations += 1;
+        if self.operations <= MAX_OPERATIONS {
+            return Ok(());
+        }
+        self.report(
+            Diagnostic::error(Code::Syntax, span, "this statement is too long")
+                .expected(format!("at most {MAX_OPERATIONS} operations"))
+                .help("name parts of it with `let`; a sum over data is `sum(...)`"),
+        )
     }
 
     /// Precedence climbing; `^` binds to the right, the others to the left.
@@ -41,8 +75,10 @@ impl Parser {
             if precedence < least {
                 break;
             }
+            self.count_operation(self.span())?;
             self.advance();
-            let right = self.binary(if operator == Operator::Pow { precedence } else { precedence + 1 })?;
+            let least = if operator == Operator::Pow { precedence } else { precedence + 1 };
+            let right = self.nested(|parser| parser.binary(least))?;
             let span = left.span.to(right.span);
             left = Expr { kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)), span };
         }
@@ -66,7 +102,8 @@ impl Parser {
     fn unary(&mut self) -> Parsed<Expr> {
         let start = self.span();
         if self.take_sign("-") {
-            let inner = self.binary(Operator::Pow.precedence())?;
+            self.count_operation(start)?;
+            let inner = self.nested(|parser| parser.binary(Operator::Pow.precedence()))?;
             let span = start.to(inner.span);
             return Ok(match inner.kind {
                 ExprKind::Number { value, integer } => Expr { kind: ExprKind::Number { value: -value, integer }, span },
@@ -79,6 +116,7 @@ impl Parser {
     fn postfix(&mut self) -> Parsed<Expr> {
         let mut expr = self.primary()?;
         while self.is_sign("[") {
+            self.count_operation(self.span())?;
             self.advance();
             let mut indices = Vec::new();
             loop {
@@ -92,7 +130,11 @@ impl Parser {
                     break;
                 }
                 if !self.take_sign(",") {
-                    return self.fail("`,` or `]`", None);
+                    let help = match self.peek() {
+                        TokenKind::Sign(":") => "there are no ranges; `:` alone takes the whole axis",
+                        _ => "positions are separated by commas, as in `X[1, 2]` or `X[:, 2]`",
+                    };
+                    return self.fail("`,` or `]`", Some(help));
                 }
             }
             let span = expr.span.to(self.previous_span());
@@ -112,7 +154,7 @@ impl Parser {
                 // `response(z)` is a function of the language although `response` starts a statement.
                 let callable = name == "response";
                 if RESERVED.contains(&name.as_str()) && !callable {
-                    return self.fail("a value", Some("this word starts a statement; start it on a new line"));
+                    return self.fail("a value", Some("this is a word of the language and cannot be a name"));
                 }
                 self.advance();
                 if self.take_sign("(") {
@@ -125,11 +167,14 @@ impl Parser {
             TokenKind::Sign("(") => {
                 self.advance();
                 let mut inner = self.expression()?;
-                self.expect(")")?;
+                self.expect(")", None)?;
                 inner.span = span.to(self.previous_span());
                 Ok(inner)
             }
-            _ => self.fail("a value", None),
+            _ => self.fail(
+                "a value",
+                Some("a value is a number, a name, a call such as `exp(a)`, or an expression in brackets"),
+            ),
         }
     }
 }

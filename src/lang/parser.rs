@@ -5,7 +5,7 @@
 
 use super::ast::*;
 use super::lexer::{Token, TokenKind, tokens};
-use super::words::RESERVED;
+use super::words::{RESERVED, statement_elsewhere};
 use crate::base::{Code, Diagnostic, Source, Span};
 
 /// Parses a model file.
@@ -145,8 +145,10 @@ impl Parser {
         }
         if !self.is_word("model") {
             let found = self.peek().describe();
+            // A point, because the word itself may be an error of its own.
+            let start = self.span().start;
             return self.report(
-                Diagnostic::error(Code::Syntax, self.span(), "the model has no name")
+                Diagnostic::error(Code::Syntax, Span::new(start, start), "the model has no name")
                     .expected("`model NAME` on the first line")
                     .found(found)
                     .help("start the file with a line such as `model eight_schools`"),
@@ -178,7 +180,11 @@ impl Parser {
             TokenKind::Bad(error) => Some(error.as_ref().clone()),
             _ => None,
         });
-        bad.map_or(Ok(()), |error| self.report(error))
+        let Some(error) = bad else { return Ok(()) };
+        match self.peek() {
+            TokenKind::Word(word) if statement_elsewhere(word).is_some() => self.not_a_statement(&word.clone()),
+            _ => self.report(error),
+        }
     }
 
     fn end_of_statement(&mut self) -> Parsed<()> {

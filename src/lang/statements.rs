@@ -7,30 +7,33 @@ use super::words::{KEYWORDS, statement_elsewhere, type_elsewhere};
 use crate::base::{Code, Diagnostic, suggest};
 
 impl Parser {
-    fn statement(&mut self) -> Parsed<ItemKind> {
+    pub fn statement(&mut self) -> Parsed<ItemKind> {
         let word = match self.peek() {
             TokenKind::Word(w) => w.clone(),
             _ => {
-                return self
-                    .fail("a statement", Some(&format!("statements start with one of: {}", KEYWORDS.join(", "))));
+                return self.fail("a statement", Some(&statement_list()));
             }
         };
         if !KEYWORDS.contains(&word.as_str()) {
             return self.tilde(&word);
         }
         self.advance();
+        if self.is_sign("{") {
+            return self.block(&word);
+        }
         match word.as_str() {
             "data" => self.data(),
             "param" => self.param(),
             "let" | "report" => {
                 let name = self.ident("a name")?;
-                self.expect("=")?;
+                let help = format!("for example `{word} ratio = a / b`; a parameter is declared with `param`");
+                self.expect("=", Some(&help))?;
                 let value = self.expression()?;
                 Ok(if word == "let" { ItemKind::Let { name, value } } else { ItemKind::Report { name, value } })
             }
             "observe" => {
                 let value = self.expression()?;
-                self.expect("~")?;
+                self.expect("~", Some("for example `observe y ~ normal(mu, sigma)`"))?;
                 Ok(ItemKind::Observe { value, draw: self.draw()? })
             }
             "minimize" => Ok(ItemKind::Minimize { value: self.expression()? }),
@@ -40,12 +43,12 @@ impl Parser {
             }
             "factors" => {
                 let name = self.ident("a name for the number of factors, for example `factors K = 3`")?;
-                self.expect("=")?;
+                self.expect("=", Some("for example `factors K = 3`"))?;
                 Ok(ItemKind::Factors { name, value: self.expression()? })
             }
             "response" => {
                 let modality = self.ident("the name of a modality")?;
-                self.expect("=")?;
+                self.expect("=", Some("for example `response rating = identity()`"))?;
                 let family = self.ident("a response family, for example `identity()`")?;
                 Ok(ItemKind::Response { modality, family, arguments: self.arguments()? })
             }
@@ -56,36 +59,102 @@ impl Parser {
         }
     }
 
-    /// `theta ~ normal(0, 1)`, or a misspelt keyword.
+    /// `theta ~ normal(0, 1)`, or something that was meant as another statement.
     fn tilde(&mut self, word: &str) -> Parsed<ItemKind> {
-        let next = self.tokens.get(self.at + 1).map(|t| t.kind.clone());
-        if matches!(next, Some(TokenKind::Word(_))) {
-            let help = suggest(word, KEYWORDS.iter().copied())
-                .map_or(format!("statements start with one of: {}", KEYWORDS.join(", ")), |k| {
-                    format!("did you mean `{k}`?")
-                });
-            return self.fail("a statement", Some(&help));
+        match self.peek_second() {
+            Some(TokenKind::Word(_)) => return self.not_a_statement(word),
+            Some(TokenKind::Sign("{")) => {
+                self.advance();
+                return self.block(word);
+            }
+            Some(TokenKind::Sign("<" | "(")) if statement_elsewhere(word).is_some() => {
+                return self.not_a_statement(word);
+            }
+            _ => {}
         }
         let value = self.expression()?;
-        if self.is_sign("=") {
+        let arrow = self.is_sign("<") && self.peek_second() == Some(&TokenKind::Sign("-"));
+        if self.is_sign("=") || arrow {
             return self.fail("`~`", Some("name an intermediate value with `let`, for example `let eta = X @ beta`"));
         }
-        self.expect("~")?;
+        let help = statement_elsewhere(word).unwrap_or("a density is written like `theta ~ normal(0, 1)`");
+        self.expect("~", Some(help))?;
         Ok(ItemKind::Tilde { value, draw: self.draw()? })
+    }
+
+    /// The line starts with two words of which the first is none of the language.
+    pub fn not_a_statement<T>(&mut self, word: &str) -> Parsed<T> {
+        let error = Diagnostic::error(Code::Syntax, self.span(), format!("`{word}` does not start a statement"));
+        let help = if word == "model" {
+            "a file holds one model; put the other into a file of its own".to_string()
+        } else if let Some(help) = statement_elsewhere(word) {
+            help.to_string()
+        } else if let Some(near) = suggest(word, KEYWORDS) {
+            format!("did you mean `{near}`?")
+        } else if matches!(self.peek_second(), Some(TokenKind::Word(_))) {
+            statement_list()
+        } else {
+            "a density is written like `theta ~ normal(0, 1)`".to_string()
+        };
+        self.report(error.help(help))
+    }
+
+    /// `parameters { ... }`; the parser stands at the brace.
+    fn block<T>(&mut self, word: &str) -> Parsed<T> {
+        let help = match word {
+            "data" => "declare each input on a line of its own, for example `data y : real[N]`",
+            "parameters" | "param" => {
+                "declare each parameter on a line of its own, for example `param mu ~ normal(0, 1)`"
+            }
+            "model" => "write densities without a block, for example `observe y ~ normal(mu, sigma)`",
+            "transformed" => "name intermediate values with `let`, for example `let eta = X @ beta`",
+            "generated" => "add values to the results with `report`, for example `report ratio = a / b`",
+            _ => "write one statement a line, without braces",
+        };
+        self.report(Diagnostic::error(Code::Syntax, self.previous_span(), "a model has no blocks in braces").help(help))
+    }
+
+    /// What to do about the token behind a complete statement.
+    pub fn trailing_help(&self) -> &'static str {
+        match self.peek() {
+            TokenKind::Sign(";") => "a statement ends with its line; drop the `;`",
+            TokenKind::Sign("=") => "a distribution is written with `~`, a value is named with `let NAME = ...`",
+            TokenKind::Sign("<" | "<=" | ">" | ">=") => {
+                "bounds stand before `~`, as in `param tau > 0 ~ normal(0, 1)`; `in [0, inf]` after a distribution truncates it"
+            }
+            TokenKind::Sign("[") => "all sizes stand in one pair of brackets, as in `real[N, P]`",
+            TokenKind::Sign("(") => "sizes stand in square brackets, as in `real[N]`",
+            TokenKind::Word(w) if w == "T" => "a distribution is truncated like `normal(0, 1) in [0, inf]`",
+            TokenKind::Word(w) if w == "noncentered" => {
+                "`noncentered` stands at the end, as in `~ normal(mu, tau) noncentered`"
+            }
+            TokenKind::Word(w) if w == "in" => "bounds are given once; write `in [lo, hi]` alone",
+            TokenKind::Word(_) if self.peek_second() == Some(&TokenKind::Sign("(")) => {
+                "a distribution follows `~`, as in `~ normal(0, 1)`"
+            }
+            _ => "start the next statement on a new line",
+        }
     }
 
     fn data(&mut self) -> Parsed<ItemKind> {
         let name = self.ident("the name of the data")?;
-        if !self.is_sign(":") {
-            return self.fail("`:` and a type", Some("data are declared like `data y : real[N]` or `data N : int`"));
+        let help = match self.peek() {
+            TokenKind::Sign("[") => format!("the sizes stand after the type: `data {} : real[...]`", name.name),
+            _ => format!("for example `data {0} : real[N]` or `data {0} : int`", name.name),
+        };
+        if !self.take_sign(":") {
+            return self.fail("`:` and a type", Some(&help));
         }
-        self.advance();
         let integer = if self.take_word("int") {
             true
         } else if self.take_word("real") {
             false
         } else {
-            return self.fail("`int` or `real`", Some("for example `data y : real[N]`"));
+            let help = match self.peek() {
+                TokenKind::Word(word) => type_elsewhere(word),
+                _ => None,
+            };
+            return self.fail("`int` or `real`", Some(help.unwrap_or("for example `data y : real[N]`")));
         };
         let dims = self.dims()?;
         let bounds = self.bounds()?;
@@ -95,8 +164,10 @@ impl Parser {
     fn param(&mut self) -> Parsed<ItemKind> {
         let name = self.ident("the name of the parameter")?;
         if self.is_sign(":") {
-            return self
-                .fail("`[`, bounds or `~`", Some("parameters are real: write `param theta[J]`, without a type"));
+            return self.fail(
+                "`[`, bounds or `~`",
+                Some("parameters are real numbers and have no type; sizes follow the name, as in `param theta[J]`"),
+            );
         }
         let dims = self.dims()?;
         let bounds = self.bounds()?;
@@ -120,9 +191,10 @@ impl Parser {
             if !self.take_word("grid") {
                 return self.fail("`grid(STEP)`", Some("for example `latent z on grid(0.9)`"));
             }
-            self.expect("(")?;
+            let help = Some("the step in seconds stands in brackets, as in `latent z on grid(0.9)`");
+            self.expect("(", help)?;
             let step = self.expression()?;
-            self.expect(")")?;
+            self.expect(")", help)?;
             return Ok(ItemKind::LatentGrid { name, step });
         }
         self.fail("`~` and a process, or `on grid(STEP)`", Some("for example `latent z ~ matern32(length_scale = 3)`"))
@@ -132,11 +204,10 @@ impl Parser {
         if !self.take_sign("[") {
             return Ok(Vec::new());
         }
-        let dims = self.list("]")?;
-        if dims.is_empty() {
+        if self.is_sign("]") {
             return self.fail("a size", Some("for example `[N]` or `[N, P]`"));
         }
-        Ok(dims)
+        self.list("]")
     }
 
     fn bounds(&mut self) -> Parsed<Option<Bounds>> {
@@ -156,12 +227,21 @@ impl Parser {
                     _ => break,
                 };
                 self.advance();
-                let bound = Some(Bound { value: self.expression()?, strict });
+                if self.is_word("lower") || self.is_word("upper") {
+                    return self
+                        .fail("a number", Some("bounds are written like `param sigma > 0` or `param p in [0, 1]`"));
+                }
+                let value = self.expression()?;
                 let side = if is_lower { &mut bounds.lower } else { &mut bounds.upper };
                 if side.is_some() {
-                    return self.fail("one lower and one upper bound", Some("write `in [lo, hi]`"));
+                    let which = if is_lower { "lower" } else { "upper" };
+                    return self.report(
+                        Diagnostic::error(Code::Bounds, value.span, format!("this is a second {which} bound"))
+                            .expected("at most one lower and one upper bound")
+                            .help("for example `> 0 < 1`, or `in [0, 1]` with its ends"),
+                    );
                 }
-                *side = bound;
+                *side = Some(Bound { value, strict });
             }
         }
         bounds.span = start.to(self.previous_span());
@@ -174,19 +254,20 @@ impl Parser {
         }
         self.advance();
         let lower = self.expression()?;
-        self.expect(",")?;
+        let help = Some("an interval has two ends, as in `in [0, 1]`; an open end is `inf` or `-inf`");
+        self.expect(",", help)?;
         let upper = self.expression()?;
-        self.expect("]")?;
+        self.expect("]", help)?;
         Ok((lower, upper))
     }
 
     fn draw(&mut self) -> Parsed<Draw> {
         let start = self.span();
         let family = self.ident("a distribution, for example `normal(0, 1)`")?;
-        if !self.is_sign("(") {
-            return self.fail("`(` and the arguments of the distribution", Some("for example `normal(0, 1)`"));
+        if !self.take_sign("(") {
+            let text = format!("the arguments of `{}` in round brackets", family.name);
+            return self.fail(&text, Some("for example `normal(0, 1)`"));
         }
-        self.advance();
         let arguments = self.list(")")?;
         let truncation = if self.take_word("in") { Some(self.interval()?) } else { None };
         let noncentered = self.take_word("noncentered");
@@ -195,7 +276,7 @@ impl Parser {
 
     /// `(width = 1.0, lag ~ normal(2, 1) in [0, 5], 3)`
     fn arguments(&mut self) -> Parsed<Vec<Argument>> {
-        self.expect("(")?;
+        self.expect("(", Some("brackets stand behind the name even with nothing in them, as in `identity()`"))?;
         let mut out = Vec::new();
         if self.take_sign(")") {
             return Ok(out);
@@ -206,7 +287,7 @@ impl Parser {
                 return Ok(out);
             }
             if !self.take_sign(",") {
-                return self.fail("`,` or `)`", None);
+                return self.fail("`,` or `)`", Some("arguments are separated by commas"));
             }
         }
     }
@@ -215,7 +296,7 @@ impl Parser {
         let start = self.span();
         let mut argument = Argument { name: None, value: None, prior: None, bounds: None, span: start };
         let named = matches!(self.peek(), TokenKind::Word(_))
-            && self.tokens.get(self.at + 1).is_some_and(|t| match &t.kind {
+            && self.peek_second().is_some_and(|kind| match kind {
                 TokenKind::Sign(s) => ["=", "~", ">", "<", ">=", "<="].contains(s),
                 TokenKind::Word(w) => w == "in",
                 _ => false,
@@ -235,4 +316,8 @@ impl Parser {
         argument.span = start.to(self.previous_span());
         Ok(argument)
     }
+}
+
+fn statement_list() -> String {
+    format!("statements start with one of: {}", KEYWORDS.join(", "))
 }

@@ -2,14 +2,40 @@
 
 /// The words that start a statement.
 pub(super) const KEYWORDS: [&str; 13] = [
-    "data", "param", "let", "report", "observe", "minimize", "recording", "factors", "response", "latent", "loading",
-    "offset", "noise",
+    "data",
+    "param",
+    "let",
+    "report",
+    "observe",
+    "minimize",
+    "recording",
+    "factors",
+    "response",
+    "latent",
+    "loading",
+    "offset",
+    "noise",
 ];
 
 /// Words that cannot name a quantity.
 pub(super) const RESERVED: [&str; 17] = [
-    "model", "data", "param", "let", "report", "observe", "minimize", "recording", "factors", "response", "latent",
-    "loading", "offset", "noise", "in", "on", "noncentered",
+    "model",
+    "data",
+    "param",
+    "let",
+    "report",
+    "observe",
+    "minimize",
+    "recording",
+    "factors",
+    "response",
+    "latent",
+    "loading",
+    "offset",
+    "noise",
+    "in",
+    "on",
+    "noncentered",
 ];
 
 /// First words of lines in other languages, with the fix.
@@ -18,18 +44,36 @@ const STATEMENTS_ELSEWHERE: [(&[&str], &str); 7] = [
         &["real", "int", "vector", "row_vector", "matrix", "array", "float", "simplex", "cov_matrix"],
         "declare data like `data x : real[N]`, and parameters like `param mu` or `param theta[N]`",
     ),
-    (&["parameter", "parameters", "var", "prior", "priors"], "declare a parameter with `param`, for example `param mu ~ normal(0, 1)`"),
-    (&["def", "const", "transformed", "define", "set"], "name an intermediate value with `let`, for example `let eta = X @ beta`"),
-    (&["generated", "return", "print", "output"], "add a value to the results with `report`, for example `report ratio = a / b`"),
-    (&["for", "while", "if", "else"], "there are no loops: operations and distributions work on whole arrays, and `theta[group]` looks values up"),
-    (&["import", "from", "with", "library", "function", "functions"], "a model file holds one model and nothing else; data are named on the command line"),
+    (
+        &["parameter", "parameters", "var", "prior", "priors"],
+        "declare a parameter with `param`, for example `param mu ~ normal(0, 1)`",
+    ),
+    (
+        &["def", "const", "transformed", "define", "set"],
+        "name an intermediate value with `let`, for example `let eta = X @ beta`",
+    ),
+    (
+        &["generated", "return", "print", "output"],
+        "add a value to the results with `report`, for example `report ratio = a / b`",
+    ),
+    (
+        &["for", "while", "if", "else"],
+        "there are no loops: operations and distributions work on whole arrays, and `theta[group]` looks values up",
+    ),
+    (
+        &["import", "from", "with", "library", "function", "functions"],
+        "a model file holds one model and nothing else; data are named on the command line",
+    ),
     (&["target", "likelihood", "obs", "observed"], "the density is written `observe y ~ normal(mu, sigma)`"),
 ];
 
 /// Types of other languages.
 const TYPES_ELSEWHERE: [(&[&str], &str); 4] = [
     (&["float", "double", "numeric", "Real", "number"], "write `real`"),
-    (&["integer", "count", "Int", "bool", "boolean", "binary", "factor"], "write `int`; a yes or no is `int in [0, 1]`"),
+    (
+        &["integer", "count", "Int", "bool", "boolean", "binary", "factor"],
+        "write `int`; a yes or no is `int in [0, 1]`",
+    ),
     (&["vector", "row_vector", "array"], "a vector is written `real[N]`"),
     (&["matrix"], "a matrix is written `real[N, P]`"),
 ];

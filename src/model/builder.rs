@@ -177,6 +177,18 @@ impl Declaration {
         self
     }
 
+    /// `>= bound`
+    pub fn at_least(mut self, bound: impl Into<Ex>) -> Self {
+        self.lower = Some(Bound { value: bound.into().0, strict: false });
+        self
+    }
+
+    /// `<= bound`
+    pub fn at_most(mut self, bound: impl Into<Ex>) -> Self {
+        self.upper = Some(Bound { value: bound.into().0, strict: false });
+        self
+    }
+
     /// `in [lower, upper]`
     pub fn within(mut self, lower: impl Into<Ex>, upper: impl Into<Ex>) -> Self {
         self.lower = Some(Bound { value: lower.into().0, strict: false });

@@ -1,7 +1,7 @@
 //! The walk over a syntax tree that turns it into a checked model, or into all its errors.
 
 use super::declare::constant_support;
-use super::expression::{Entry, Role, Scope};
+use super::scope::{Entry, Role, Scope};
 use super::shared::Draft;
 use super::types::*;
 use crate::base::{Code, Diagnostic, Source, Span};
@@ -22,10 +22,38 @@ pub fn check_text(source: &Source) -> Result<Model, Vec<Diagnostic>> {
 /// All errors of names, types, shapes, bounds and forms.
 pub fn check(ast: &Ast) -> Result<Model, Vec<Diagnostic>> {
     let mut checker = Checker::default();
+    checker.scope.anywhere =
+        ast.items.iter().filter_map(|item| declared(&item.kind)).map(|n| (n.name.clone(), n.span)).collect();
     for item in &ast.items {
         checker.item(&item.kind, item.span);
     }
     checker.finish(ast)
+}
+
+/// The name that a statement declares.
+fn declared(kind: &ItemKind) -> Option<&Ident> {
+    match kind {
+        ItemKind::Data { name, .. }
+        | ItemKind::Param { name, .. }
+        | ItemKind::Let { name, .. }
+        | ItemKind::Report { name, .. }
+        | ItemKind::Recording { name, .. }
+        | ItemKind::Factors { name, .. }
+        | ItemKind::LatentProcess { name, .. }
+        | ItemKind::LatentGrid { name, .. }
+        | ItemKind::Weight { name, .. } => Some(name),
+        ItemKind::Observe { .. } | ItemKind::Tilde { .. } | ItemKind::Minimize { .. } | ItemKind::Response { .. } => {
+            None
+        }
+    }
+}
+
+/// A prior that serves as an example.
+fn usual_prior(role: WeightRole) -> &'static str {
+    match role {
+        WeightRole::Noise => "lognormal(-2, 0.7)",
+        WeightRole::Loading | WeightRole::Offset => "normal(0, 1)",
+    }
 }
 
 #[derive(Default)]
@@ -38,16 +66,21 @@ struct Checker {
     /// Where the model writes `~`.
     densities: Vec<Span>,
     /// Loadings, offsets and noise variances without a prior.
-    bare_weights: Vec<Ident>,
+    bare_weights: Vec<(WeightRole, Ident)>,
 }
 
 impl Checker {
     fn item(&mut self, kind: &ItemKind, span: Span) {
-        if self.minimized {
-            self.scope.errors.push(
-                Diagnostic::error(Code::Statement, span, "nothing may follow `minimize`")
-                    .help("move `minimize` to the end of the file"),
-            );
+        // A report is a function of the optimum, so it may come last; everything else belongs into the objective.
+        if self.minimized && !matches!(kind, ItemKind::Report { .. }) {
+            let error = match kind {
+                ItemKind::Minimize { .. } => Diagnostic::error(Code::Statement, span, "this is a second `minimize`")
+                    .help("add the two objectives up in one `minimize`"),
+                _ => Diagnostic::error(Code::Statement, span, "only `report` may follow `minimize`")
+                    .help("move this line above `minimize`"),
+            };
+            self.scope.errors.push(error);
+            return;
         }
         match kind {
             ItemKind::Data { name, integer, dims, bounds } => {
@@ -65,31 +98,12 @@ impl Checker {
                 }
             }
             ItemKind::Let { name, value } => {
-                let typed = self.scope.expr(value);
-                let entry = match &typed {
-                    Some(t) => Entry::Value {
-                        shape: t.shape.clone(),
-                        integer: t.integer,
-                        data_only: t.data_only,
-                        role: Role::Let,
-                    },
-                    None => Entry::Value { shape: vec![], integer: false, data_only: false, role: Role::Let },
-                };
-                self.scope.declare(name, entry);
-                if let Some(value) = typed {
+                if let Some(value) = self.define(name, value) {
                     self.statements.push(Statement::Let { name: name.name.clone(), value });
                 }
             }
             ItemKind::Report { name, value } => {
-                let typed = self.scope.expr(value);
-                let entry = Entry::Value {
-                    shape: typed.as_ref().map(|t| t.shape.clone()).unwrap_or_default(),
-                    integer: false,
-                    data_only: false,
-                    role: Role::Let,
-                };
-                self.scope.declare(name, entry);
-                if let Some(value) = typed {
+                if let Some(value) = self.define(name, value) {
                     self.statements.push(Statement::Report { name: name.name.clone(), value });
                 }
             }
@@ -119,6 +133,15 @@ impl Checker {
             ItemKind::LatentGrid { name, step } => self.shared.grid(&mut self.scope, name, step),
             ItemKind::Weight { role, name, prior } => self.weight(*role, name, prior.as_ref()),
         }
+    }
+
+    /// Types `value` and declares `name` for it.
+    fn define(&mut self, name: &Ident, value: &ast::Expr) -> Option<Typed> {
+        let typed = self.scope.expr(value);
+        let (integer, data_only) = typed.as_ref().map_or((false, false), |t| (t.integer, t.data_only));
+        let shape = typed.as_ref().map(|t| t.shape.as_slice());
+        self.scope.declare(name, Entry::value(shape, integer, data_only, Role::Let));
+        typed
     }
 
     fn named(&self, name: &Ident, shape: &[Dim]) -> Typed {
@@ -154,8 +177,7 @@ impl Checker {
         let typed = self.scope.expr(value);
         let name = format_expression(value);
         let shape = typed.as_ref().map(|t| t.shape.as_slice());
-        let integer = typed.as_ref().is_some_and(|t| t.integer);
-        let checked = self.scope.draw(draw, &name, shape, integer);
+        let checked = self.scope.draw(draw, &name, shape);
         let (Some(typed), Some((draw, distribution))) = (typed, checked) else { return };
         if observe && !typed.data_only {
             self.scope.errors.push(
@@ -180,13 +202,27 @@ impl Checker {
             );
             return;
         }
+        if distribution.support.is_integer() && !typed.integer {
+            let text = format!("`{}` needs whole numbers", distribution.name);
+            self.scope.errors.push(
+                Diagnostic::error(Code::Type, typed.span, text)
+                    .expected("`int` data, or +, -, * of them")
+                    .found(format!("`{name}`, which is `real`"))
+                    .help("declare counts like `data y : int[N] >= 0`"),
+            );
+            return;
+        }
         self.check_support(&typed, &draw, distribution);
         self.density(&name, typed, draw);
     }
 
     /// A parameter declared without bounds must not get a density that is zero on half the line.
     fn check_support(&mut self, value: &Typed, draw: &Draw, distribution: &crate::math::dist::Distribution) {
-        let TypedKind::Name(name) = &value.kind else { return };
+        let base = match &value.kind {
+            TypedKind::Index(base, _) => &base.kind,
+            kind => kind,
+        };
+        let TypedKind::Name(name) = base else { return };
         let param = self.statements.iter().find_map(|s| match s {
             Statement::Param(p) if p.name == *name => Some(p),
             _ => None,
@@ -231,15 +267,15 @@ impl Checker {
         let checked = prior.map(|p| {
             self.reject_noncentered(p);
             self.densities.push(p.span);
-            (self.scope.draw(p, &name.name, Some(&[]), false), p.span)
+            (self.scope.draw(p, &name.name, Some(&[])), p.span)
         });
         self.shared.weight(&mut self.scope, role, name);
         if prior.is_none() {
-            self.bare_weights.push(name.clone());
+            self.bare_weights.push((role, name.clone()));
         }
         if let Some((Some((draw, distribution)), span)) = checked {
-            let (lo, _) = constant_support(distribution);
-            let lower = draw.truncation.as_ref().and_then(|t| super::declare::literal(&t.0)).or(lo);
+            let ends = self.scope.support_bounds(distribution, &draw);
+            let lower = ends.and_then(|(lo, _)| lo).and_then(|lo| super::declare::literal(&lo));
             if distribution.support.is_integer() || (role == WeightRole::Noise && lower.is_none_or(|l| l < 0.0)) {
                 self.scope.errors.push(
                     Diagnostic::error(
@@ -252,7 +288,12 @@ impl Checker {
                     } else {
                         "a continuous distribution"
                     })
-                    .help("for example `noise v ~ lognormal(-2, 0.7)`"),
+                    .help(format!(
+                        "for example `{} {} ~ {}`",
+                        role.keyword(),
+                        name.name,
+                        usual_prior(role)
+                    )),
                 );
                 return;
             }
@@ -277,7 +318,7 @@ impl Checker {
                     "`minimize` needs one number that depends on parameters",
                 )
                 .found(found)
-                .help("reduce it with `sum(...)`"),
+                .help("reduce it with `sum(...)`, and let it depend on a `param`"),
             );
             return;
         }
@@ -294,14 +335,13 @@ impl Checker {
             );
         }
         if !objective {
-            for weight in &self.bare_weights {
+            for (role, weight) in &self.bare_weights {
                 let text = format!("`{}` has no prior", weight.name);
-                let help = format!("for example `{} ~ normal(0, 1)` after its name", weight.name);
+                let help = format!("for example `{} {} ~ {}`", role.keyword(), weight.name, usual_prior(*role));
                 self.scope.errors.push(Diagnostic::error(Code::SharedResponse, weight.span, text).help(help));
             }
         }
-        let has_parameters =
-            self.statements.iter().any(|s| matches!(s, Statement::Param(_))) || self.shared.loading.is_some();
+        let has_parameters = self.statements.iter().any(|s| matches!(s, Statement::Param(_))) || self.shared.begun();
         if self.scope.errors.is_empty() && !objective && self.densities.is_empty() {
             self.scope.errors.push(Diagnostic::error(Code::Statement, place, "this model has no density").help(
                 "give parameters priors with `~` and observe data with `observe y ~ ...`, or end with `minimize`",

@@ -1,6 +1,7 @@
 //! Checks of declarations and of what stands right of `~`: arguments, supports, truncation.
 
-use super::expression::{Entry, Role, Scope, count};
+use super::expression::{GATHER, count};
+use super::scope::{Entry, Role, Scope};
 use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{self, Bounds, Expr, Ident};
@@ -8,7 +9,7 @@ use crate::lang::format_expression;
 use crate::math::dist::{self, DISTRIBUTIONS, Distribution, Domain, Support};
 
 /// What other programs call a distribution of the table.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 21] = [
     ("gaussian", "normal"),
     ("halfnormal", "half_normal"),
     ("halfcauchy", "half_cauchy"),
@@ -21,6 +22,15 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("std_normal", "normal"),
     ("t", "student_t"),
     ("flat", "uniform"),
+    ("inversegamma", "inv_gamma"),
+    ("exp", "exponential"),
+    ("expon", "exponential"),
+    ("dnorm", "normal"),
+    ("dunif", "uniform"),
+    ("dgamma", "gamma"),
+    ("dbeta", "beta"),
+    ("dt", "student_t"),
+    ("norm", "normal"),
 ];
 
 impl Scope {
@@ -34,8 +44,7 @@ impl Scope {
         };
         let lower = side(bounds.and_then(|b| b.lower.as_ref()));
         let upper = side(bounds.and_then(|b| b.upper.as_ref()));
-        let entry =
-            Entry::Value { shape: shape.clone().unwrap_or_default(), integer, data_only: true, role: Role::Data };
+        let entry = Entry::value(shape.as_deref(), integer, true, Role::Data);
         self.declare(name, entry);
         let (lower, upper) = (lower?, upper?);
         self.ordered(lower.as_ref().map(|l| &l.value), upper.as_ref().map(|l| &l.value));
@@ -59,7 +68,8 @@ impl Scope {
         if !typed.data_only {
             return self.error(
                 Diagnostic::error(Code::Bounds, expr.span, format!("{what} must be known from the data"))
-                    .found(format!("`{}`, which depends on a parameter", format_expression(expr))),
+                    .found(format!("`{}`, which depends on a parameter", format_expression(expr)))
+                    .help("to keep one parameter above another, declare the gap: `param gap > 0` and `let high = low + gap`"),
             );
         }
         if !typed.shape.is_empty() {
@@ -77,6 +87,7 @@ impl Scope {
         {
             self.errors.push(
                 Diagnostic::error(Code::Bounds, lo.span.to(hi.span), "the lower bound is not below the upper bound")
+                    .expected("lower, then upper, as in `in [0, 1]`")
                     .found(format!("[{a}, {b}]")),
             );
         }
@@ -90,17 +101,13 @@ impl Scope {
         bounds: Option<&Bounds>,
         prior: Option<&ast::Draw>,
     ) -> Option<(Param, Option<Draw>)> {
+        let errors_before = self.errors.len();
         let shape = self.shape(dims);
         let lower = bounds.and_then(|b| b.lower.as_ref()).map(|b| self.known_scalar(&b.value, "a bound"));
         let upper = bounds.and_then(|b| b.upper.as_ref()).map(|b| self.known_scalar(&b.value, "a bound"));
-        let draw = prior.map(|p| self.draw(p, &name.name, shape.as_deref(), false));
+        let draw = prior.map(|p| self.draw(p, &name.name, shape.as_deref()));
         // The parameter is declared after its own prior is typed: `param x ~ normal(x, 1)` is an error.
-        let entry = Entry::Value {
-            shape: shape.clone().unwrap_or_default(),
-            integer: false,
-            data_only: false,
-            role: Role::Param,
-        };
+        let entry = Entry::value(shape.as_deref(), false, false, Role::Param);
         self.declare(name, entry);
         let (mut lower, mut upper) =
             (lower.map_or(Some(None), |l| l.map(Some))?, upper.map_or(Some(None), |u| u.map(Some))?);
@@ -133,6 +140,17 @@ impl Scope {
                 let (support_lower, support_upper) = self.support_bounds(distribution, draw)?;
                 lower = self.tightest(lower, support_lower, true, &name.name, distribution);
                 upper = self.tightest(upper, support_upper, false, &name.name, distribution);
+                let both = lower.as_ref().zip(upper.as_ref()).map(|(lo, hi)| (literal(lo), literal(hi)));
+                if let Some((Some(lo), Some(hi))) = both
+                    && lo >= hi
+                    && self.errors.len() == errors_before
+                {
+                    return self.error(
+                        Diagnostic::error(Code::Bounds, p.span, format!("nothing is left of `{}`", name.name))
+                            .expected("bounds, truncation and support with an interval in common")
+                            .found(format!("above {lo} and below {hi}")),
+                    );
+                }
             }
         }
         Some((Param { name: name.name.clone(), shape, lower, upper, noncentered, span: name.span }, term))
@@ -149,16 +167,13 @@ impl Scope {
         )
     }
 
-    /// Bounds that the distribution (and its truncation) puts on a parameter.
-    fn support_bounds(&mut self, distribution: &Distribution, draw: &Draw) -> Option<(Option<Typed>, Option<Typed>)> {
-        if let Some((lo, hi)) = &draw.truncation {
-            let finite = |t: &Typed| if literal(t).is_some_and(f64::is_infinite) { None } else { Some(t.clone()) };
-            let (support_lo, support_hi) = constant_support(distribution);
-            let lower = finite(lo).or(support_lo.map(|v| Typed::number(v, draw.span)));
-            let upper = finite(hi).or(support_hi.map(|v| Typed::number(v, draw.span)));
-            return Some((lower, upper));
-        }
-        if distribution.support == Support::BetweenArguments {
+    /// Bounds that the distribution and its truncation put on a parameter.
+    pub fn support_bounds(
+        &mut self,
+        distribution: &Distribution,
+        draw: &Draw,
+    ) -> Option<(Option<Typed>, Option<Typed>)> {
+        let (mut lower, mut upper) = if distribution.support == Support::BetweenArguments {
             let ends = &draw.arguments[..2];
             if ends.iter().any(|a| !a.data_only || !a.shape.is_empty()) {
                 return self.error(
@@ -170,10 +185,17 @@ impl Scope {
                     .help("scale a parameter on [0, 1] instead, for example `let x = lo + (hi - lo) * u`"),
                 );
             }
-            return Some((Some(ends[0].clone()), Some(ends[1].clone())));
+            (Some(ends[0].clone()), Some(ends[1].clone()))
+        } else {
+            let (lo, hi) = constant_support(distribution);
+            let number = |v: f64| Typed::number(v, draw.span);
+            (lo.map(number), hi.map(number))
+        };
+        if let Some((lo, hi)) = &draw.truncation {
+            lower = tighter(Some(lo.clone()).filter(|t| literal(t) != Some(f64::NEG_INFINITY)), lower, true);
+            upper = tighter(Some(hi.clone()).filter(|t| literal(t) != Some(f64::INFINITY)), upper, false);
         }
-        let (lo, hi) = constant_support(distribution);
-        Some((lo.map(|v| Typed::number(v, draw.span)), hi.map(|v| Typed::number(v, draw.span))))
+        Some((lower, upper))
     }
 
     /// The tighter of a declared bound and the distribution's; a declared bound outside the support is an error.
@@ -197,12 +219,7 @@ impl Scope {
                 .found(format!("{a}"))
                 .help("drop the bound; a parameter takes the support of its prior"),
             ),
-            (Some(_), Some(_)) => declared,
-            // Bounds from the data: the binder takes the tighter one by value.
-            _ => {
-                let reduction = if is_lower { Reduction::Maximum } else { Reduction::Minimum };
-                Some(pick(reduction, d.clone(), s.clone()))
-            }
+            _ => tighter(declared, support, is_lower),
         }
     }
 
@@ -212,7 +229,6 @@ impl Scope {
         draw: &ast::Draw,
         name: &str,
         shape: Option<&[Dim]>,
-        integer: bool,
     ) -> Option<(Draw, &'static Distribution)> {
         let Some(distribution) = dist::find(&draw.family.name) else {
             for argument in &draw.arguments {
@@ -240,21 +256,6 @@ impl Scope {
         for (argument, spec) in arguments.iter().zip(distribution.arguments) {
             ok &= self.argument(argument, spec.name, spec.domain, distribution, name, shape);
         }
-        if distribution.support.is_integer() && !integer && !name.is_empty() {
-            // Parameters get their own message from the caller.
-            if let Some((Entry::Value { role: Role::Data, .. }, _)) = self.entries.get(name) {
-                ok = false;
-                self.errors.push(
-                    Diagnostic::error(
-                        Code::Type,
-                        draw.family.span,
-                        format!("`{}` needs whole numbers", distribution.name),
-                    )
-                    .found(format!("`{name}`, declared `real`"))
-                    .help(format!("declare it like `data {name} : int[N]`")),
-                );
-            }
-        }
         let truncation = match &draw.truncation {
             None => None,
             Some((lo, hi)) => {
@@ -275,6 +276,12 @@ impl Scope {
         let name = family.name.to_lowercase();
         let known = ELSEWHERE.iter().find(|e| e.0 == name).map(|e| e.1);
         let help = match known.or_else(|| suggest(&name, DISTRIBUTIONS.iter().map(|d| d.name))) {
+            Some(near @ ("bernoulli_logit" | "binomial_logit")) => {
+                format!("did you mean `{near}`? It takes log odds: write `logit(p)` for a probability p")
+            }
+            Some(near @ "poisson_log") => {
+                format!("did you mean `{near}`? It takes the log of the rate: write `log(rate)` for a rate")
+            }
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are: {}", DISTRIBUTIONS.iter().map(|d| d.name).collect::<Vec<_>>().join(", ")),
         };
@@ -306,11 +313,16 @@ impl Scope {
                     format!("`{what}` of `{}` has the wrong shape", distribution.name),
                 )
                 .expected(if shape.is_empty() {
-                    format!("a scalar, as `{name}` is")
+                    "a scalar".to_string()
                 } else {
                     format!("a scalar or {}, the shape of `{name}`", describe_shape(shape))
                 })
-                .found(describe_shape(&argument.shape)),
+                .found(describe_shape(&argument.shape))
+                .help(if shape.is_empty() {
+                    "reduce it, or take one element, as in `theta[1]`"
+                } else {
+                    GATHER
+                }),
             );
             return false;
         }
@@ -325,18 +337,18 @@ impl Scope {
             );
             return false;
         }
-        if let Some(value) = literal(argument) {
-            if !domain.contains(value) {
-                self.errors.push(
-                    Diagnostic::error(
-                        Code::Bounds,
-                        argument.span,
-                        format!("`{what}` of `{}` cannot be {value}", distribution.name),
-                    )
-                    .expected(domain.describe()),
-                );
-                return false;
-            }
+        if let Some(value) = literal(argument)
+            && !domain.contains(value)
+        {
+            self.errors.push(
+                Diagnostic::error(
+                    Code::Bounds,
+                    argument.span,
+                    format!("`{what}` of `{}` cannot be {value}", distribution.name),
+                )
+                .expected(domain.describe()),
+            );
+            return false;
         }
         true
     }
@@ -382,6 +394,18 @@ pub(super) fn constant_support(distribution: &Distribution) -> (Option<f64>, Opt
     let placeholder = vec![1.0; distribution.arguments.len()];
     let (lo, hi) = distribution.support.bounds(&placeholder);
     (Some(lo).filter(|v| v.is_finite()), Some(hi).filter(|v| v.is_finite()))
+}
+
+/// The bound that leaves less room; where it takes the data to tell, the binder takes it by value.
+fn tighter(a: Option<Typed>, b: Option<Typed>, is_lower: bool) -> Option<Typed> {
+    let (a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        (a, b) => return a.or(b),
+    };
+    match (literal(&a), literal(&b)) {
+        (Some(x), Some(y)) => Some(if (x >= y) == is_lower { a } else { b }),
+        _ => Some(pick(if is_lower { Reduction::Maximum } else { Reduction::Minimum }, a, b)),
+    }
 }
 
 /// The larger or smaller of two scalars.

@@ -1,150 +1,14 @@
 //! Typing of expressions: names resolved, shapes inferred, every mismatch named.
 
 use super::functions::{self, Kind};
+use super::scope::{CONSTANTS, Entry, Scope};
 use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
-use crate::lang::ast::{Expr, ExprKind, Ident, Index, Operator, WeightRole};
+use crate::lang::ast::{Expr, ExprKind, Ident, Index, Operator};
 use crate::lang::format_expression;
 use crate::math::op::{Binary, Unary};
-use std::collections::BTreeMap;
-
-/// What a name stands for.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Entry {
-    /// Data, a parameter or a `let`.
-    Value {
-        shape: Shape,
-        integer: bool,
-        data_only: bool,
-        role: Role,
-    },
-    /// The number of factors.
-    Factors(usize),
-    Recording,
-    Latent,
-    Weight(WeightRole),
-}
-
-/// Where a value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Data,
-    Param,
-    Let,
-}
-
-impl Entry {
-    fn describe(&self) -> &'static str {
-        match self {
-            Entry::Value { role: Role::Data, .. } => "data",
-            Entry::Value { role: Role::Param, .. } => "a parameter",
-            Entry::Value { role: Role::Let, .. } => "a `let`",
-            Entry::Factors(_) => "the number of factors",
-            Entry::Recording => "the recording",
-            Entry::Latent => "the latent",
-            Entry::Weight(role) => match role {
-                WeightRole::Loading => "the loading",
-                WeightRole::Offset => "the offset",
-                WeightRole::Noise => "the noise variance",
-            },
-        }
-    }
-}
-
-/// All names declared so far, and the findings.
-#[derive(Default)]
-pub(super) struct Scope {
-    pub entries: BTreeMap<String, (Entry, Span)>,
-    pub errors: Vec<Diagnostic>,
-}
-
-/// Constants that need no declaration.
-pub(super) const CONSTANTS: [(&str, f64); 2] = [("pi", std::f64::consts::PI), ("inf", f64::INFINITY)];
 
 impl Scope {
-    /// Records an error; typing goes on with `None`.
-    pub fn error<T>(&mut self, error: Diagnostic) -> Option<T> {
-        self.errors.push(error);
-        None
-    }
-
-    /// Declares `name`, unless it is taken.
-    pub fn declare(&mut self, name: &Ident, entry: Entry) {
-        // Distributions stand only behind `~`, so their names are free: `beta` is a common coefficient.
-        let builtin = functions::find(&name.name).is_some() || CONSTANTS.iter().any(|c| c.0 == name.name);
-        if builtin || functions::SHARED_WORDS.contains(&name.name.as_str()) {
-            self.errors.push(
-                Diagnostic::error(
-                    Code::NameTaken,
-                    name.span,
-                    format!("`{}` is already a word of the language", name.name),
-                )
-                .help("choose another name"),
-            );
-        } else if let Some((old, _)) = self.entries.get(&name.name) {
-            let text = format!("`{}` is declared twice; it already is {}", name.name, old.describe());
-            self.errors.push(
-                Diagnostic::error(Code::NameTaken, name.span, text).help("choose another name, or drop one of the two"),
-            );
-        } else {
-            self.entries.insert(name.name.clone(), (entry, name.span));
-        }
-    }
-
-    fn unknown_name<T>(&mut self, name: &str, span: Span) -> Option<T> {
-        let help = match suggest(name, self.entries.keys().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if functions::find(name).is_some() => format!("`{name}` is a function: write `{name}(...)`"),
-            None => format!("declare it first, for example `data {name} : real` or `param {name}`"),
-        };
-        self.error(
-            Diagnostic::error(Code::UnknownName, span, format!("`{name}` is not declared"))
-                .expected("a name declared above this line")
-                .found(format!("`{name}`"))
-                .help(help),
-        )
-    }
-
-    /// A size from an expression of whole numbers known from the data.
-    pub fn dim(&mut self, expr: &Expr) -> Option<Dim> {
-        match &expr.kind {
-            ExprKind::Number { value, integer: true } if *value >= 0.0 => Some(Dim::Size(*value as i64)),
-            ExprKind::Name(name) => match self.entries.get(name) {
-                Some((Entry::Value { shape, integer: true, data_only: true, .. }, _)) if shape.is_empty() => {
-                    Some(Dim::Name(name.clone()))
-                }
-                Some((Entry::Factors(k), _)) => Some(Dim::Size(*k as i64)),
-                Some((entry, _)) => {
-                    let found = format!("`{name}`, {}", entry.describe());
-                    self.error(
-                        Diagnostic::error(Code::Type, expr.span, "a size must be a whole number known from the data")
-                            .expected("an `int` of the data, a whole number, or +, -, * of them")
-                            .found(found)
-                            .help(format!("declare it like `data {name} : int`")),
-                    )
-                }
-                None => self.unknown_name(name, expr.span),
-            },
-            ExprKind::Binary(op @ (Operator::Add | Operator::Sub | Operator::Mul), l, r) => {
-                let (l, r) = (self.dim(l), self.dim(r));
-                let (l, r) = (l?, r?);
-                Some(match (op, &l, &r) {
-                    (Operator::Add, Dim::Size(a), Dim::Size(b)) => Dim::Size(a + b),
-                    (Operator::Sub, Dim::Size(a), Dim::Size(b)) => Dim::Size(a - b),
-                    (Operator::Mul, Dim::Size(a), Dim::Size(b)) => Dim::Size(a * b),
-                    (Operator::Add, ..) => Dim::Add(Box::new(l), Box::new(r)),
-                    (Operator::Sub, ..) => Dim::Sub(Box::new(l), Box::new(r)),
-                    _ => Dim::Mul(Box::new(l), Box::new(r)),
-                })
-            }
-            _ => self.error(
-                Diagnostic::error(Code::Type, expr.span, "a size must be a whole number known from the data")
-                    .expected("an `int` of the data, a whole number, or +, -, * of them")
-                    .found(format!("`{}`", format_expression(expr))),
-            ),
-        }
-    }
-
     /// Types an expression.
     pub fn expr(&mut self, expr: &Expr) -> Option<Typed> {
         let span = expr.span;
@@ -194,6 +58,7 @@ impl Scope {
                 span,
             }),
             Some((Entry::Factors(k), _)) => Some(Typed { integer: true, ..Typed::number(*k as f64, span) }),
+            Some((Entry::Failed, _)) => None,
             Some((entry, _)) => {
                 let what = entry.describe();
                 self.error(
@@ -208,7 +73,7 @@ impl Scope {
                     ),
                 )
             }
-            None => self.unknown_name(name, span),
+            None => self.unknown_name(name, span, &format!("`data {name} : real` or `param {name} ~ normal(0, 1)`")),
         }
     }
 
@@ -224,6 +89,8 @@ impl Scope {
                     .found(format!("{} {symbol} {}", describe_shape(&l.shape), describe_shape(&r.shape)));
             if op == Binary::Mul && l.shape.len() == 2 && l.shape.last() == r.shape.first() {
                 error = error.help("`*` works element by element; the matrix product is `@`");
+            } else if l.shape.len() == 1 && r.shape.len() == 1 {
+                error = error.help(GATHER);
             }
             return self.error(error);
         };
@@ -304,7 +171,11 @@ impl Scope {
             Kind::Transpose => {
                 let [rows, columns] = first.shape.as_slice() else {
                     let found = describe_shape(&first.shape);
-                    return self.error(Diagnostic::error(Code::Shape, span, "`transpose` needs a matrix").found(found));
+                    return self.error(
+                        Diagnostic::error(Code::Shape, span, "`transpose` needs a matrix")
+                            .found(found)
+                            .expected("a matrix, for example [N, P]"),
+                    );
                 };
                 let shape = vec![columns.clone(), rows.clone()];
                 Some(Typed {
@@ -343,9 +214,10 @@ impl Scope {
             format!("`{name}` is not a function; index with square brackets: `{name}[...]`")
         } else {
             let elsewhere = functions::FUNCTIONS.iter().find(|f| f.elsewhere.contains(&name)).map(|f| f.name);
-            elsewhere
-                .or_else(|| suggest(name, functions::FUNCTIONS.iter().map(|f| f.name)))
-                .map_or("the book lists all functions".to_string(), |near| format!("did you mean `{near}`?"))
+            elsewhere.or_else(|| suggest(name, functions::FUNCTIONS.iter().map(|f| f.name))).map_or_else(
+                || format!("there are: {}", functions::FUNCTIONS.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            )
         };
         self.error(
             Diagnostic::error(Code::UnknownFunction, function.span, format!("there is no function `{name}`"))
@@ -353,8 +225,8 @@ impl Scope {
         )
     }
 
-    fn index(&mut self, base: &Expr, indices: &[Index], span: Span) -> Option<Typed> {
-        let typed_base = self.expr(base);
+    fn index(&mut self, base_expr: &Expr, indices: &[Index], span: Span) -> Option<Typed> {
+        let typed_base = self.expr(base_expr);
         let typed: Vec<Option<(TypedIndex, Shape)>> = indices
             .iter()
             .map(|i| match i {
@@ -363,6 +235,10 @@ impl Scope {
             })
             .collect();
         let base = typed_base?;
+        if base.shape.is_empty() {
+            let text = format!("`{}` is a scalar; it has no positions", format_expression(base_expr));
+            return self.error(Diagnostic::error(Code::Shape, span, text).help("drop the square brackets"));
+        }
         if typed.len() > base.shape.len() {
             return self.error(
                 Diagnostic::error(Code::Shape, span, "too many positions in square brackets")
@@ -380,6 +256,7 @@ impl Scope {
                     positions.push(TypedIndex::All);
                 }
                 Some((at, at_shape)) => {
+                    self.inside(at, size)?;
                     shape.extend(at_shape.iter().cloned());
                     positions.push(at.clone());
                 }
@@ -389,25 +266,47 @@ impl Scope {
         Some(Typed { kind: TypedKind::Index(Box::new(base), positions), shape, integer, data_only, span })
     }
 
+    /// A position written as a plain number lies on the axis, as far as its size is a number too.
+    fn inside(&mut self, at: &TypedIndex, size: &Dim) -> Option<()> {
+        let TypedIndex::At(Typed { kind: TypedKind::Number(position), span, .. }) = at else { return Some(()) };
+        let too_large = matches!(size, Dim::Size(n) if *position > *n as f64);
+        if *position >= 1.0 && !too_large {
+            return Some(());
+        }
+        self.error(
+            Diagnostic::error(Code::Bounds, *span, format!("there is no position {position}"))
+                .expected(format!("a whole number from 1 to {size}"))
+                .help("positions start at 1"),
+        )
+    }
+
     fn position(&mut self, expr: &Expr) -> Option<(TypedIndex, Shape)> {
         let typed = self.expr(expr)?;
         if !typed.integer || !typed.data_only {
+            let why = if typed.data_only { "which is `real`" } else { "which depends on a parameter" };
             return self.error(
                 Diagnostic::error(Code::Type, expr.span, "positions must be whole numbers known from the data")
                     .expected("an `int` scalar or vector of the data")
-                    .found(format!("`{}`, a real", format_expression(expr)))
+                    .found(format!("`{}`, {why}", format_expression(expr)))
                     .help("declare the index like `data group : int[N] in [1, J]`; positions start at 1"),
             );
         }
         if typed.shape.len() > 1 {
             let found = describe_shape(&typed.shape);
-            return self
-                .error(Diagnostic::error(Code::Shape, expr.span, "a position is a scalar or a vector").found(found));
+            return self.error(
+                Diagnostic::error(Code::Shape, expr.span, "a position is a scalar or a vector")
+                    .found(found)
+                    .help("take one column of it, as in `theta[I[:, 1]]`"),
+            );
         }
         let shape = typed.shape.clone();
         Some((TypedIndex::At(typed), shape))
     }
 }
+
+/// The usual way out when a value per group meets a value per row.
+pub(super) const GATHER: &str =
+    "to give each row the value of its group, index: `theta[group]` with `data group : int[N] in [1, J]`";
 
 /// "1 argument", "2 arguments".
 pub(super) fn count(n: usize, what: &str) -> String {

@@ -5,7 +5,11 @@ mod check;
 mod declare;
 mod expression;
 pub mod functions;
+mod objective;
+mod scope;
 mod shared;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use check::{check, check_text};

@@ -1,11 +1,10 @@
 //! Checks of the shared-response statements: which belong together, and the forms they may take.
 
-use super::expression::{Entry, Scope};
+use super::scope::{Entry, Scope};
 use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{self, Argument, Expr, ExprKind, Ident, Operator, WeightRole};
 use crate::lang::format_expression;
-use crate::math::op::Binary;
 use crate::response::{FAMILIES, Response};
 
 /// What has been declared of the shared-response part so far.
@@ -20,6 +19,10 @@ pub(super) struct Draft {
     pub noise: Option<Ident>,
     pub objective: Vec<(SharedTerm, Typed)>,
     pub observed: bool,
+    /// Where the recording was observed before all parts were there.
+    pub early: Option<Span>,
+    /// A part was declared with an error, so that the whole cannot be judged.
+    pub broken: bool,
 }
 
 const OBSERVE_FORM: &str = "observe x ~ normal(b + response(z) * w, sqrt(v))";
@@ -44,7 +47,9 @@ impl Draft {
                 scope.declare(name, Entry::Factors(k as usize));
                 self.factors = Some((name.clone(), k as usize));
             }
-            _ => scope.errors.push(
+            _ => self.fail(
+                scope,
+                name,
                 Diagnostic::error(Code::Type, value.span, "the number of factors is a whole number, at least 1")
                     .found(format!("`{}`", format_expression(value)))
                     .help("for example `factors K = 3`"),
@@ -77,6 +82,13 @@ impl Draft {
         self.responses.push((modality.clone(), entry.default));
     }
 
+    /// Records an error in the declaration of `name`.
+    fn fail(&mut self, scope: &mut Scope, name: &Ident, error: Diagnostic) {
+        scope.errors.push(error);
+        scope.declare(name, Entry::Failed);
+        self.broken = true;
+    }
+
     fn set_latent(&mut self, scope: &mut Scope, name: &Ident, latent: Latent) {
         if let Some((old, _)) = &self.latent {
             let text = format!("this model already has the latent `{}`", old.name);
@@ -87,10 +99,12 @@ impl Draft {
         self.latent = Some((name.clone(), latent));
     }
 
-    pub fn process(&mut self, scope: &mut Scope, name: &Ident, family: &Ident, arguments: &[Argument]) {
+    pub fn process(&mut self, scope: &mut Scope, latent_name: &Ident, family: &Ident, arguments: &[Argument]) {
         if family.name != "matern32" {
             let text = format!("there is no latent process `{}`", family.name);
-            scope.errors.push(
+            self.fail(
+                scope,
+                latent_name,
                 Diagnostic::error(Code::UnknownFunction, family.span, text)
                     .expected("`matern32(length_scale = ...)`")
                     .help("for free values on a grid write `latent z on grid(STEP)`"),
@@ -102,7 +116,9 @@ impl Draft {
                 value
             }
             _ => {
-                scope.errors.push(
+                self.fail(
+                    scope,
+                    latent_name,
                     Diagnostic::error(Code::Arguments, family.span, "`matern32` takes one argument, `length_scale`")
                         .expected("`matern32(length_scale = ...)` in seconds")
                         .help("for example `latent z ~ matern32(length_scale = 3)`, or a parameter in place of 3"),
@@ -110,10 +126,16 @@ impl Draft {
                 return;
             }
         };
-        let Some(length_scale) = scope.expr(value) else { return };
+        let Some(length_scale) = scope.expr(value) else {
+            scope.declare(latent_name, Entry::Failed);
+            self.broken = true;
+            return;
+        };
         if !length_scale.shape.is_empty() {
             let found = describe_shape(&length_scale.shape);
-            scope.errors.push(
+            self.fail(
+                scope,
+                latent_name,
                 Diagnostic::error(Code::Shape, value.span, "the length scale is one number for all factors")
                     .found(found),
             );
@@ -122,16 +144,25 @@ impl Draft {
         if let TypedKind::Number(n) = length_scale.kind
             && (n <= 0.0 || !n.is_finite())
         {
-            scope.errors.push(Diagnostic::error(Code::Bounds, value.span, "the length scale must be positive"));
+            scope.errors.push(
+                Diagnostic::error(Code::Bounds, value.span, "the length scale must be positive")
+                    .expected("a finite number of seconds above 0"),
+            );
         }
-        self.set_latent(scope, name, Latent::Process { name: name.name.clone(), length_scale });
+        self.set_latent(scope, latent_name, Latent::Process { name: latent_name.name.clone(), length_scale });
     }
 
     pub fn grid(&mut self, scope: &mut Scope, name: &Ident, step: &Expr) {
-        let Some(typed) = scope.expr(step) else { return };
+        let Some(typed) = scope.expr(step) else {
+            scope.declare(name, Entry::Failed);
+            self.broken = true;
+            return;
+        };
         let bad_number = matches!(typed.kind, TypedKind::Number(n) if n <= 0.0 || !n.is_finite());
         if !typed.shape.is_empty() || !typed.data_only || bad_number {
-            scope.errors.push(
+            self.fail(
+                scope,
+                name,
                 Diagnostic::error(Code::Type, step.span, "the step of the grid is one positive number of seconds")
                     .found(format!("`{}`", format_expression(step)))
                     .help("for example `latent z on grid(0.9)`"),
@@ -161,12 +192,20 @@ impl Draft {
         if !matches!((&value.kind, &self.recording), (ExprKind::Name(n), Some((r, _))) if *n == r.name) {
             return false;
         }
+        // What is missing or wrong is reported elsewhere; the form can only be judged once the parts are there.
+        let incomplete = [&self.loading, &self.noise].iter().any(|w| w.is_none()) || self.latent.is_none();
+        if self.broken || incomplete {
+            self.observed = true;
+            self.early = Some(value.span.to(draw.span));
+            return true;
+        }
         let wrong = |span: Span, text: &str| {
             Diagnostic::error(Code::SharedResponse, span, text)
                 .expected(format!("`{OBSERVE_FORM}`, with or without the offset `b`"))
         };
         if draw.family.name != "normal" || draw.arguments.len() != 2 || draw.truncation.is_some() {
             scope.errors.push(wrong(draw.span, "a recording is observed with a normal distribution"));
+            self.observed = true;
             return true;
         }
         let mut product = false;
@@ -213,111 +252,21 @@ impl Draft {
         true
     }
 
+    /// Whether the model has any part of a shared response.
+    pub fn begun(&self) -> bool {
+        self.broken || self.recording.is_some() || self.latent.is_some() || self.loading.is_some()
+    }
+
     /// `response(z) * w` in either order.
-    fn is_product(&self, expr: &Expr) -> bool {
+    pub fn is_product(&self, expr: &Expr) -> bool {
         let ExprKind::Binary(Operator::Mul, l, r) = &expr.kind else { return false };
         let is_loading = |e: &Expr| matches!((&e.kind, &self.loading), (ExprKind::Name(n), Some(w)) if *n == w.name);
         let is_response = |e: &Expr| matches!(&e.kind, ExprKind::Call(f, args) if f.name == "response" && args.len() == 1 && self.is_latent(&args[0]));
         is_response(l) && is_loading(r) || is_loading(l) && is_response(r)
     }
 
-    fn is_latent(&self, expr: &Expr) -> bool {
+    pub fn is_latent(&self, expr: &Expr) -> bool {
         matches!((&expr.kind, &self.latent), (ExprKind::Name(n), Some((z, _))) if *n == z.name)
-    }
-
-    /// The objective of a gridded model: a sum of known terms with coefficients known from the data.
-    pub fn objective(&mut self, scope: &mut Scope, value: &Expr) -> Option<Typed> {
-        let mut total: Option<Typed> = None;
-        let mut stack = vec![value];
-        let mut ok = true;
-        while let Some(term) = stack.pop() {
-            if let ExprKind::Binary(Operator::Add, l, r) = &term.kind {
-                stack.push(r);
-                stack.push(l);
-                continue;
-            }
-            let Some((coefficient, kind)) = self.objective_term(scope, term) else {
-                ok = false;
-                continue;
-            };
-            if self.objective.iter().any(|(k, _)| *k == kind) {
-                scope.errors.push(
-                    Diagnostic::error(Code::SharedResponse, term.span, "this term stands in the objective twice")
-                        .help("add the two coefficients"),
-                );
-                ok = false;
-            }
-            let shared = Typed {
-                kind: TypedKind::Shared(kind),
-                shape: vec![],
-                integer: false,
-                data_only: false,
-                span: term.span,
-            };
-            let product = binary(Binary::Mul, coefficient.clone(), shared);
-            self.objective.push((kind, coefficient));
-            total = Some(match total {
-                None => product,
-                Some(t) => binary(Binary::Add, t, product),
-            });
-        }
-        if ok && !self.objective.iter().any(|(k, _)| *k == SharedTerm::BalancedSquares) {
-            return scope.error(
-                Diagnostic::error(Code::SharedResponse, value.span, "the objective does not look at the recording")
-                    .help("add `balanced_squares(x, response(z) * w)`"),
-            );
-        }
-        if ok { total } else { None }
-    }
-
-    fn objective_term(&self, scope: &mut Scope, term: &Expr) -> Option<(Typed, SharedTerm)> {
-        let (coefficient, call) = match &term.kind {
-            ExprKind::Binary(Operator::Mul, l, r) => match (&l.kind, &r.kind) {
-                (_, ExprKind::Call(..)) => (Some(l.as_ref()), r.as_ref()),
-                (ExprKind::Call(..), _) => (Some(r.as_ref()), l.as_ref()),
-                _ => (None, term),
-            },
-            _ => (None, term),
-        };
-        let arguments = match &call.kind {
-            ExprKind::Call(f, arguments) => Some((f.name.as_str(), arguments.as_slice())),
-            _ => None,
-        };
-        let is_recording =
-            |e: &Expr| matches!((&e.kind, &self.recording), (ExprKind::Name(n), Some((x, _))) if *n == x.name);
-        let is_loading = |e: &Expr| matches!((&e.kind, &self.loading), (ExprKind::Name(n), Some(w)) if *n == w.name);
-        let kind = match arguments {
-            Some(("balanced_squares", [x, product])) if is_recording(x) && self.is_product(product) => {
-                SharedTerm::BalancedSquares
-            }
-            Some(("ridge", [w])) if is_loading(w) => SharedTerm::LoadingRidge,
-            Some(("ridge", [z])) if self.is_latent(z) => SharedTerm::LatentRidge,
-            Some(("roughness", [z])) if self.is_latent(z) => SharedTerm::Roughness,
-            _ => {
-                return scope.error(
-                    Diagnostic::error(Code::SharedResponse, term.span, "this is not a term of a gridded objective")
-                        .expected(
-                            "`balanced_squares(x, response(z) * w)`, `ridge(w)`, `ridge(z)` or `roughness(z)`, \
-                             each with a coefficient",
-                        )
-                        .found(format!("`{}`", format_expression(term))),
-                );
-            }
-        };
-        let coefficient = match coefficient {
-            Some(c) => scope.expr(c)?,
-            None => Typed::number(1.0, term.span),
-        };
-        if !coefficient.data_only || !coefficient.shape.is_empty() {
-            return scope.error(
-                Diagnostic::error(Code::Type, coefficient.span, "a coefficient is one number known from the data")
-                    .help("the objective of a gridded model is minimised over the loadings and the latent alone"),
-            );
-        }
-        if matches!(coefficient.kind, TypedKind::Number(n) if n < 0.0) {
-            return scope.error(Diagnostic::error(Code::Bounds, coefficient.span, "a coefficient cannot be negative"));
-        }
-        Some((coefficient, kind))
     }
 
     /// Checks that the parts are complete. `place` is where to point when a part is missing altogether.
@@ -330,6 +279,9 @@ impl Draft {
             .or(self.latent.as_ref().map(|l| l.0.span))
             .or(self.loading.as_ref().or(self.offset.as_ref()).or(self.noise.as_ref()).map(|w| w.span))
             .or(self.responses.first().map(|r| r.0.span))?;
+        if self.broken {
+            return None;
+        }
         let mut missing = Vec::new();
         if self.recording.is_none() {
             missing.push("recording x");
@@ -351,6 +303,16 @@ impl Draft {
                 Diagnostic::error(Code::SharedResponse, any, "a shared-response model is incomplete").expected(
                     format!("also: {}", missing.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ")),
                 ),
+            );
+        }
+        if let Some(span) = self.early {
+            return scope.error(
+                Diagnostic::error(
+                    Code::SharedResponse,
+                    span,
+                    "the recording is observed before all its parts are declared",
+                )
+                .help("move this line below `latent`, `loading` and `noise`"),
             );
         }
         let (latent_name, latent) = self.latent?;
@@ -398,16 +360,5 @@ impl Draft {
             noise: self.noise.map(|v| v.name),
             objective: self.objective,
         })
-    }
-}
-
-fn binary(op: Binary, l: Typed, r: Typed) -> Typed {
-    let span = l.span.to(r.span);
-    Typed {
-        kind: TypedKind::Binary(op, Box::new(l), Box::new(r)),
-        shape: vec![],
-        integer: false,
-        data_only: false,
-        span,
     }
 }
