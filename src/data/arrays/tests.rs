@@ -1,3 +1,5 @@
+//! JSON arrays: shapes, numbers to the last bit, and every refusal.
+
 use super::*;
 
 fn parse(text: &str) -> Result<Arrays, DataError> {

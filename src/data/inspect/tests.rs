@@ -1,3 +1,5 @@
+//! What an inspection says of constants, gaps, duplicates and people.
+
 use super::*;
 use crate::data::{Duplicates, Options, load};
 
