@@ -4,7 +4,7 @@ use super::evaluate::{Env, Value, evaluate};
 use super::shared::{self, SharedPlan};
 use super::{evaluate as eval, plain};
 use crate::base::{Code, Diagnostic, Source, Span, render};
-use crate::data::{Arrays, DataError, Recording};
+use crate::data::{Arrays, DataError, Duplicates, Recording};
 use crate::model::{Model, Statement};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,8 @@ pub struct BindOptions {
     /// Keep these modalities only; empty keeps all.
     pub modalities: Vec<String>,
     pub constants: Constants,
+    /// How the reader treated several values of one feature at one time.
+    pub duplicates: Duplicates,
 }
 
 /// What a model is joined with.

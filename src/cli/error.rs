@@ -70,7 +70,9 @@ impl CliError {
     /// The exit code of the error.
     pub fn exit(&self) -> Exit {
         match self {
-            CliError::Archive(ArchiveError::Io { .. }) | CliError::Output(_) => Exit::Failure,
+            // What cannot be read was named wrongly; what cannot be written is the disk's fault.
+            CliError::Archive(ArchiveError::Io { action, .. }) if *action != "read" => Exit::Failure,
+            CliError::Output(_) => Exit::Failure,
             CliError::Fit(FitError::Threads { .. }) => Exit::Failure,
             _ => Exit::BadInput,
         }

@@ -79,7 +79,11 @@ pub fn plan(
     let loaded = model(model_path)?;
     let (input, mut files, notes) = input(&loaded.model, data_path, options)?;
     files.insert(0, loaded.input);
-    let bind_options = BindOptions { modalities: options.modality.clone(), constants: options.constant.into() };
+    let bind_options = BindOptions {
+        modalities: options.modality.clone(),
+        constants: options.constant.into(),
+        duplicates: options.duplicates.into(),
+    };
     let mut plan = bind(loaded.model, loaded.source, input, bind_options)?;
     plan.notes.splice(0..0, notes);
     Ok((plan, files))

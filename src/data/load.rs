@@ -5,6 +5,7 @@ use super::error::DataError;
 use super::recording::Recording;
 use super::repair::Repair;
 use super::{long_csv, wide};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +14,8 @@ use std::path::Path;
 pub(super) const DEFAULT_RUN: &str = "run-01";
 
 /// What to do with several values of one stream, feature and time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Duplicates {
     /// An error that names the rows.
     #[default]

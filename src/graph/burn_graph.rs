@@ -130,6 +130,11 @@ fn evaluate<B: Backend>(
     if let Some(&value) = values.iter().find(|v| v.is_nan() || **v == f64::INFINITY) {
         return Err(Rejection::NotFinite { value });
     }
+    if program.terms.iter().all(|&(_, id)| !program.nodes[id].active) {
+        // Nothing depends on a parameter, so there is nothing to go backward through.
+        gradients.fill(0.0);
+        return Ok(values);
+    }
     let grads = total.sum().backward();
     // A gradient that is missing must never pass for zero.
     let gradient = theta.grad(&grads).ok_or(failed.clone())?;

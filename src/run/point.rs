@@ -1,6 +1,6 @@
 //! Evaluates a plan at one named point: value, terms, and gradients in both coordinates.
 
-use crate::bind::{EvaluateError, Plan, Value, evaluate, location_scale};
+use crate::bind::{Block, EvaluateError, Plan, Value, evaluate, location_scale};
 use crate::data::Arrays;
 use crate::graph::{Coordinates, LowerError, Rejection, Tape, lower};
 use crate::model::Statement;
@@ -14,6 +14,8 @@ pub enum PointError {
     Missing { name: String, noncentered: Option<String> },
     #[error("the point names `{name}`, which is no parameter of the model; parameters: {}", known.join(", "))]
     Unknown { name: String, known: Vec<String> },
+    #[error("the point gives `{first}` and `{second}`, two forms of one parameter; keep one of them")]
+    Twice { first: String, second: String },
     #[error("`{name}` has shape {found:?} in the point, the model needs {expected:?}")]
     Shape { name: String, expected: Vec<usize>, found: Vec<usize> },
     #[error("{label} = {value} is not strictly between its bounds {lower} and {upper}")]
@@ -94,11 +96,20 @@ pub fn evaluate_at(plan: &Plan, point: &Arrays) -> Result<Evaluation, PointError
 /// The vector of physical coordinates that a named point stands for.
 fn physical_vector(plan: &Plan, point: &Arrays) -> Result<Vec<f64>, PointError> {
     let known = |name: &str| {
-        plan.blocks.iter().any(|b| b.name == name || b.sampled_name() == name || b.labels.iter().any(|l| l == name))
+        let in_block = |b: &Block| {
+            b.name == name
+                || b.sampled_name() == name
+                || b.labels.iter().any(|l| l == name)
+                || b.sampled_labels().iter().any(|l| l == name)
+        };
+        plan.blocks.iter().any(in_block)
     };
     if let Some((name, _)) = point.iter().find(|(name, _)| !known(name)) {
         let names = plan.blocks.iter().map(|b| b.name.clone()).collect();
         return Err(PointError::Unknown { name: name.to_string(), known: names });
+    }
+    for block in &plan.blocks {
+        only_one_form(point, block)?;
     }
     let mut x = vec![0.0; plan.dim()];
     let mut env = plan.values.clone();
@@ -139,6 +150,22 @@ fn physical_vector(plan: &Plan, point: &Arrays) -> Result<Vec<f64>, PointError> 
         }
     }
     Ok(x)
+}
+
+/// A parameter given whole and by elements, or in two parameterisations, could contradict itself.
+fn only_one_form(point: &Arrays, block: &Block) -> Result<(), PointError> {
+    let given = |name: &String| point.get(name).is_some();
+    let mut forms = vec![vec![block.name.clone()], block.labels.clone()];
+    if block.noncentered {
+        forms.extend([vec![block.sampled_name()], block.sampled_labels()]);
+    }
+    let mut found = forms.iter().filter_map(|names| names.iter().find(|n| given(n)));
+    match (found.next(), found.find(|name| Some(*name) != Some(&block.name))) {
+        (Some(first), Some(second)) if first != second => {
+            Err(PointError::Twice { first: first.clone(), second: second.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The values of a block from its name, or from the names of its elements.
