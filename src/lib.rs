@@ -17,3 +17,12 @@ pub mod report;
 pub mod response;
 pub mod run;
 pub mod terms;
+
+/// The Rust code of the book and the README is compiled and run as documentation tests.
+#[cfg(doctest)]
+mod prose {
+    #[doc = include_str!("../book/src/library.md")]
+    mod library {}
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+}

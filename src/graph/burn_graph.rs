@@ -156,7 +156,26 @@ impl<B: Backend> Builder<'_, B> {
         host_op::tensor(values.to_vec(), 1, values.len(), self.device)
     }
 
+    /// The value of a node with an operand of size zero, which burn has no tensors for: a reduction over nothing.
+    fn over_nothing(&self, program: &Program, node: &Node) -> Option<T<B>> {
+        if node.len == 0 {
+            // Never read: every use of it comes through here.
+            return Some(self.constant_tensor(&[f64::NAN]));
+        }
+        if !node.op.operands().iter().any(|&o| program.nodes[o].len == 0) {
+            return None;
+        }
+        let value = match &node.op {
+            Op::Reduce(reduction, _) => reduce(*reduction, &[]),
+            _ => 0.0,
+        };
+        Some(self.constant_tensor(&vec![value; node.len]))
+    }
+
     fn node(&mut self, program: &Program, node: &Node, theta: &T<B>) -> Result<T<B>, Rejection> {
+        if let Some(tensor) = self.over_nothing(program, node) {
+            return Ok(tensor);
+        }
         let failed = || Rejection::NotFinite { value: f64::NAN };
         Ok(match &node.op {
             Op::Constant(values) => self.constant_tensor(values),

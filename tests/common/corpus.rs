@@ -13,7 +13,7 @@ use msrm::bind::Plan;
 /// One model text.
 pub struct Case {
     pub name: String,
-    text: String,
+    pub text: String,
 }
 
 /// The data of every case; a case declares what it uses.
@@ -61,11 +61,6 @@ impl Case {
     /// The plan of the case.
     pub fn plan(&self) -> Plan {
         plan(&self.text, arrays(DATA))
-    }
-
-    /// Whether the text of the case holds `text`.
-    pub fn says(&self, text: &str) -> bool {
-        self.text.contains(text)
     }
 }
 

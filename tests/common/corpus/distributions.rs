@@ -41,7 +41,7 @@ fn combinations(d: &Distribution, forms: impl Fn(&Argument) -> Vec<Form>) -> Vec
 
 /// The declaration that an argument needs, and how it is written in the call.
 fn argument(position: usize, spec: &Argument, form: Form) -> (String, String) {
-    let name = format!("arg{position}");
+    let name = if form == Vector { format!("vector{position}") } else { format!("scalar{position}") };
     let last = position > 0;
     let bounds = match (spec.role, spec.domain) {
         (Role::Bound, _) if last => " in [1.5, 4]",
@@ -54,7 +54,13 @@ fn argument(position: usize, spec: &Argument, form: Form) -> (String, String) {
         Vector => (format!("param {name}[J]{bounds}\n"), name),
         Constant => {
             let text = match (spec.role, spec.domain) {
-                (Role::Bound, _) => if last { "2.25" } else { "-1.5" },
+                (Role::Bound, _) => {
+                    if last {
+                        "2.25"
+                    } else {
+                        "-1.5"
+                    }
+                }
                 (_, Domain::Real) => "0.35",
                 (_, Domain::Positive) => "1.4",
                 (_, Domain::NonNegativeInteger) => "7",
@@ -63,7 +69,13 @@ fn argument(position: usize, spec: &Argument, form: Form) -> (String, String) {
         }
         Data => {
             let text = match (spec.role, spec.domain) {
-                (Role::Bound, _) => if last { "between + 3" } else { "between - 3" },
+                (Role::Bound, _) => {
+                    if last {
+                        "between + 3"
+                    } else {
+                        "between - 3"
+                    }
+                }
                 (_, Domain::Real) => "real",
                 (_, Domain::Positive) => "positive",
                 (_, Domain::NonNegativeInteger) => "trials",
@@ -107,10 +119,7 @@ fn plain(d: &Distribution) -> Vec<Case> {
             cases.push(Case::new(format!("{data} ~ {call}"), &format!("{declarations}observe {data} ~ {call}")));
         }
         if !d.support.is_integer() {
-            cases.push(Case::new(
-                format!("x[J] ~ {call}"),
-                &format!("{declarations}param x[J]{bounds}\nx ~ {call}"),
-            ));
+            cases.push(Case::new(format!("x[J] ~ {call}"), &format!("{declarations}param x[J]{bounds}\nx ~ {call}")));
         }
     }
     for list in combinations(d, |spec| forms(spec, &[Constant, Scalar])) {
@@ -147,10 +156,12 @@ fn intervals(d: &Distribution) -> Vec<(&'static str, &'static str)> {
 fn truncated(d: &Distribution) -> Vec<Case> {
     let mut cases = Vec::new();
     for (lo, hi) in intervals(d) {
-        let forms = |spec: &Argument| if spec.mass_gradient { vec![Constant, Scalar, Vector] } else { vec![Constant, Data] };
+        let forms =
+            |spec: &Argument| if spec.mass_gradient { vec![Constant, Scalar, Vector] } else { vec![Constant, Data] };
         // What the support allows of the interval.
         let least = if d.support == Support::Real || lo != "-1" { lo } else { "0" };
-        let (x_lo, x_hi) = if d.support == Support::BetweenArguments && lo == "-5" { ("-0.9", hi) } else { (least, hi) };
+        let (x_lo, x_hi) =
+            if d.support == Support::BetweenArguments && lo == "-5" { ("-0.9", hi) } else { (least, hi) };
         let bounds = match (x_lo, x_hi) {
             (lo, "inf") => format!("> {lo}"),
             ("-inf", hi) => format!("< {hi}"),
@@ -161,7 +172,9 @@ fn truncated(d: &Distribution) -> Vec<Case> {
             let call = format!("{call} in [{lo}, {hi}]");
             let text = format!("{declarations}param x[J] {bounds}\nx ~ {call}");
             cases.push(Case::new(format!("x[J] ~ {call}"), &text));
-            if !list.contains(&Vector) && !list.contains(&Data) && x_lo == lo {
+            // The ends of a uniform prior are known from the data.
+            let movable_end = d.support == Support::BetweenArguments && list.contains(&Scalar);
+            if !list.contains(&Vector) && !list.contains(&Data) && x_lo == lo && !movable_end {
                 let text = format!("{declarations}param x ~ {call}\nreport twice = 2 * x");
                 cases.push(Case::new(format!("param x ~ {call}"), &text));
             }

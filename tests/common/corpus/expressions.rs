@@ -84,7 +84,8 @@ fn functions() -> Vec<Case> {
                 cases.extend(pairs.map(|pair| value(&format!("{name}({pair})"))));
             }
             Kind::Power => {
-                let pairs = ["a, s", "u, s", "a, v", "u, v", "p, m", "positive, v", "u, real", "s, 2", "a, -0.5", "one, one"];
+                let pairs =
+                    ["a, s", "u, s", "a, v", "u, v", "p, m", "positive, v", "u, real", "s, 2", "a, -0.5", "one, one"];
                 cases.extend(pairs.map(|pair| value(&format!("{name}({pair})"))));
             }
             Kind::Transpose => {

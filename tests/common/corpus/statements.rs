@@ -46,7 +46,7 @@ const STATEMENTS: [(&str, &str); 13] = [
         "param mu ~ normal(0, 2) noncentered\nparam tau ~ half_normal(1)\nparam x[J] ~ normal(mu, tau) noncentered\n\
          param y[J] ~ cauchy(x, exp(x)) noncentered\nobserve real ~ normal(y, 1)",
     ),
-    ("the same value on both sides", "param x > 0\nx ~ lognormal(x, x)\nx ~ gamma(x, exp(-x))\n2 * x ~ normal(x, x)"),
+    ("the same value on both sides", "param x > 0\nx ~ lognormal(x, x)\nx ~ gamma(x, exp(-x))\nx * 2 ~ normal(x, x)"),
     ("an argument twice", "param x\nparam y > 0\nx ~ student_t(y, x * y, y)\nobserve unit ~ beta(y, y)"),
     ("several priors on one parameter", "param x ~ normal(0, 1)\nx ~ cauchy(1, 2)\nobserve real[1] ~ normal(x, 1)"),
     (
@@ -57,7 +57,10 @@ const STATEMENTS: [(&str, &str); 13] = [
     ),
     ("a parameter that nothing uses", "param idle\nparam bounded in [0, 2]\nparam x ~ normal(0, 1)"),
     ("an objective", "param x[J]\nparam s > 0\nminimize sum(square(x - real) / s) + log(s) + 0.1 * sum(abs(x))"),
-    ("an objective of one product", "param x[J]\nparam y[K] in [-1, 1]\nminimize (matrix @ x) @ y + 0.5 * x @ x + log_sum_exp(x)"),
+    (
+        "an objective of one product",
+        "param x[J]\nparam y[K] in [-1, 1]\nminimize (matrix @ x) @ y + 0.5 * x @ x + log_sum_exp(x)",
+    ),
     (
         "no data in a term",
         "param mu ~ normal(0, 1)\nparam x[zero] ~ normal(mu, 1)\nobserve none ~ normal(mu, exp(mu))\n\
