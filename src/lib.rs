@@ -1,6 +1,8 @@
 //! msrm: shared response models and Bayesian inference from a short model file.
 //!
-//! The rooms below are listed in the direction of the data; a room uses only what stands above it.
+//! The rooms, in the direction of the data; a room uses only rooms before it:
+//! `base`, `math`, `response`, `lang`, `model`, `data`, `bind`, `terms`, `graph`, `infer`, `archive`, `diagnose`, `run`,
+//! `report`, `cli`.
 
 pub mod archive;
 pub mod base;

@@ -8,7 +8,10 @@ use ciborium::Value;
 use common::program::{Folder, data, model};
 use std::fs;
 
-/// Two people, two features each; one feature of ada's never varies.
+/// What an archive holds at its top, by name.
+type Entries = Vec<(Value, Value)>;
+
+/// Two people; one of ada's two features never varies.
 const RECORDING: &str = "participant,run,modality,feature,time,value\n\
     ada,film,eda,tonic,0,1\nada,film,eda,tonic,1,2\nada,film,eda,tonic,2,1.5\n\
     ada,film,eda,flat,0,3\nada,film,eda,flat,1,3\nada,film,eda,flat,2,3\n\
@@ -22,7 +25,7 @@ fn bad_command_lines_are_refused() {
     folder.run(&["fitt"]).refused(&["fitt", "'fit'"]);
     folder.run(&["fit"]).refused(&["<MODEL>"]);
     folder.run(&["eval", &model]).refused(&["--at"]);
-    let cases: [(&[&str], &[&str]); 13] = [
+    let cases: [(&[&str], &[&str]); 14] = [
         (&["--chain", "4"], &["--chain", "--chains"]),
         (&["--chains", "0"], &["--chains", "at least 1", "0"]),
         (&["--chains", "-1"], &["-1"]),
@@ -36,6 +39,7 @@ fn bad_command_lines_are_refused() {
         (&["--metric", "full"], &["--metric", "diagonal", "dense"]),
         (&["--method", "hmc"], &["--method", "nuts", "map", "als"]),
         (&["--device", "cuda:x"], &["cuda:x"]),
+        (&["--threads", "100000"], &["--threads", "at most 1024"]),
     ];
     for (more, parts) in cases {
         folder.run(&[&["fit", &model, "--data", &data], more].concat()).refused(parts);
@@ -243,14 +247,14 @@ fn broken_archives_are_refused_with_the_reason() {
     summary(b"not an archive", &["no readable fit"]);
     summary(&whole[..whole.len() / 2], &["no readable fit"]);
     let value: Value = ciborium::from_reader(whole.as_slice()).expect("CBOR");
-    let rewritten = |change: &dyn Fn(&mut Vec<(Value, Value)>)| {
+    let rewritten = |change: &dyn Fn(&mut Entries)| {
         let mut entries = value.as_map().expect("a map").clone();
         change(&mut entries);
         let mut bytes = Vec::new();
         ciborium::into_writer(&Value::Map(entries), &mut bytes).expect("bytes");
         bytes
     };
-    let format = |entries: &mut Vec<(Value, Value)>, version: i64| {
+    let format = |entries: &mut Entries, version: i64| {
         let entry = entries.iter_mut().find(|e| e.0.as_text() == Some("format")).expect("the format");
         entry.1 = Value::from(version);
     };

@@ -129,8 +129,9 @@ pub fn read(path: &Path) -> Result<Archive, ArchiveError> {
     let path = if path.is_dir() { path.join(ARCHIVE) } else { path.to_path_buf() };
     let bytes = fs::read(&path).map_err(|source| ArchiveError::Io { action: "read", path: path.clone(), source })?;
     let broken = |reason: String| ArchiveError::Broken { path: path.clone(), reason };
+    let damaged = |_| broken("the file is cut off or damaged".into());
     // The format is looked at first, so that an archive of another version says so.
-    let value: ciborium::Value = ciborium::from_reader(bytes.as_slice()).map_err(|e| broken(e.to_string()))?;
+    let value: ciborium::Value = ciborium::from_reader(bytes.as_slice()).map_err(damaged)?;
     let format = value
         .as_map()
         .and_then(|map| map.iter().find(|(k, _)| k.as_text() == Some("format")).and_then(|(_, v)| v.as_integer()));

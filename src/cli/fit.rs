@@ -14,6 +14,9 @@ const ALS_ITERATIONS: usize = 5000;
 /// Iterations of a mode search.
 const MAP_ITERATIONS: usize = 10_000;
 
+/// More threads than any machine has cores are a mistake that would take minutes to start.
+const MOST_THREADS: usize = 1024;
+
 /// Fits, writes the folder, prints the summary and the verdict.
 pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
     let begin = Instant::now();
@@ -56,7 +59,7 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
         standard_errors: arguments.standard_errors,
     };
     let reporting = if arguments.quiet { Reporting::Quiet } else { Reporting::Auto };
-    let outcome = fit(&plan, &settings, interrupt_flag(), reporting)?;
+    let outcome = fit(&plan, &settings, interrupt_flag(arguments.quiet), reporting)?;
     let archive = Archive {
         format: FORMAT,
         msrm_version: env!("CARGO_PKG_VERSION").into(),
@@ -106,6 +109,9 @@ fn check_settings(arguments: &FitArguments) -> Result<(), CliError> {
     }
     if arguments.starts == 0 {
         return setting("--starts", "at least 1", "0".into());
+    }
+    if arguments.threads > MOST_THREADS {
+        return setting("--threads", "at most 1024", arguments.threads.to_string());
     }
     if !(arguments.target_accept > 0.0 && arguments.target_accept < 1.0) {
         return setting("--target-accept", "between 0 and 1", arguments.target_accept.to_string());

@@ -20,9 +20,12 @@ pub struct LoadedModel {
 pub fn model(path: &Path) -> Result<LoadedModel, CliError> {
     let bytes = std::fs::read(path).map_err(|source| CliError::Read { path: path.to_path_buf(), source })?;
     let sha256 = digest(&bytes);
-    let text = String::from_utf8(bytes).map_err(|e| CliError::Read {
-        path: path.to_path_buf(),
-        source: std::io::Error::new(std::io::ErrorKind::InvalidData, format!("it is not UTF-8 text: {e}")),
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|b| **b == b'\n').count() + 1;
+        let reason = format!("it is not UTF-8 text (line {line}); save it as UTF-8");
+        let source = std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
+        CliError::Read { path: path.to_path_buf(), source }
     })?;
     let source = Source::new(path.display().to_string(), text);
     match check_text(&source) {

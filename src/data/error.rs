@@ -36,7 +36,7 @@ pub enum DataError {
     /// Several values for one stream, feature and time.
     #[error(
         "{file}: {} given more than once:{repeats}\n  \
-         remove the extra rows, or have them averaged (duplicates = average)",
+         remove the extra rows, or have them averaged (--duplicates average)",
         counted(.repeats.count, "entry is", "entries are")
     )]
     Duplicated { file: PathBuf, repeats: Findings<Repeat> },

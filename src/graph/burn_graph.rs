@@ -327,7 +327,8 @@ fn unary<B: Backend>(op: Unary, x: T<B>) -> Option<T<B>> {
         | Unary::Erf
         | Unary::Erfc
         | Unary::NormalCdf
-        | Unary::LogNormalCdf => {
+        | Unary::LogNormalCdf
+        | Unary::LogBesselI0Scaled => {
             let host = host_op::read(&x.clone().inner())?;
             let values: Vec<f64> = host.values.iter().map(|&v| op.value(v)).collect();
             let derivative = host.values.iter().zip(&values).map(|(&v, &y)| op.derivative(v, y)).collect();

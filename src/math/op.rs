@@ -1,6 +1,8 @@
 //! The elementwise operations every expression is made of: value, derivative, and the algebra that builds them.
 
-use super::special::{digamma, erf, erfc, ln_gamma, log_ndtr, ndtr, trigamma};
+use super::special::{
+    bessel_ratio_excess, digamma, erf, erfc, ln_gamma, log_bessel_i0_scaled, log_ndtr, log_ndtr_slope, ndtr, trigamma,
+};
 use serde::{Deserialize, Serialize};
 
 /// Elementwise operations of one argument.
@@ -32,6 +34,8 @@ pub enum Unary {
     NormalCdf,
     /// Its logarithm.
     LogNormalCdf,
+    /// log(exp(-|x|) I0(x)), with the modified Bessel function of order zero.
+    LogBesselI0Scaled,
 }
 
 /// Elementwise operations of two arguments.
@@ -87,6 +91,7 @@ impl Unary {
             Unary::Erfc => erfc(x),
             Unary::NormalCdf => ndtr(x),
             Unary::LogNormalCdf => log_ndtr(x),
+            Unary::LogBesselI0Scaled => log_bessel_i0_scaled(x),
         }
     }
 
@@ -123,7 +128,8 @@ impl Unary {
             Unary::Erf => FRAC_2_SQRT_PI * (-x * x).exp(),
             Unary::Erfc => -FRAC_2_SQRT_PI * (-x * x).exp(),
             Unary::NormalCdf => (-0.5 * x * x).exp() / (2.0 * PI).sqrt(),
-            Unary::LogNormalCdf => (-0.5 * x * x - y).exp() / (2.0 * PI).sqrt(),
+            Unary::LogNormalCdf => log_ndtr_slope(x),
+            Unary::LogBesselI0Scaled => bessel_ratio_excess(x),
         }
     }
 }

@@ -2,19 +2,26 @@
 //!
 //! Distribution functions come as a pair of logarithms (below, above), so that neither tail is a difference from one.
 
+mod bessel;
 mod beta;
 mod gamma;
 mod incomplete_beta;
 mod incomplete_gamma;
 mod normal;
+mod quadrature;
+mod skew_normal;
 #[cfg(test)]
 mod tests;
+mod von_mises;
 
+pub use bessel::{bessel_ratio_excess, log_bessel_i0_scaled};
 pub use beta::ln_beta;
 pub use gamma::{digamma, ln_factorial, ln_gamma, trigamma};
 pub use incomplete_beta::{inc_beta, inv_inc_beta, log_inc_beta};
 pub use incomplete_gamma::{inc_gamma_lower, inc_gamma_upper, inv_inc_gamma_lower, inv_inc_gamma_upper, log_inc_gamma};
-pub use normal::{erf, erfc, erfcx, log_ndtr, ndtr, ndtri, ndtri_exp};
+pub use normal::{erf, erfc, erfcx, log_ndtr, log_ndtr_slope, ndtr, ndtri, ndtri_exp};
+pub use skew_normal::log_skew_normal;
+pub use von_mises::log_von_mises;
 
 /// Half of log(2 pi).
 pub const HALF_LN_2PI: f64 = 0.9189385332046728;

@@ -6,7 +6,7 @@ use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{self, Bounds, Expr, Ident};
 use crate::lang::format_expression;
-use crate::math::dist::{self, DISTRIBUTIONS, Distribution, Domain, Support};
+use crate::math::dist::{self, DISTRIBUTIONS, Distribution, Domain};
 
 /// What other programs call a distribution of the table.
 const ELSEWHERE: [(&str, &str); 21] = [
@@ -16,9 +16,6 @@ const ELSEWHERE: [(&str, &str); 21] = [
     ("studentt", "student_t"),
     ("inverse_gamma", "inv_gamma"),
     ("log_normal", "lognormal"),
-    ("bernoulli", "bernoulli_logit"),
-    ("binomial", "binomial_logit"),
-    ("poisson", "poisson_log"),
     ("std_normal", "normal"),
     ("t", "student_t"),
     ("flat", "uniform"),
@@ -31,6 +28,9 @@ const ELSEWHERE: [(&str, &str); 21] = [
     ("dbeta", "beta"),
     ("dt", "student_t"),
     ("norm", "normal"),
+    ("negative_binomial", "neg_binomial_2"),
+    ("double_exponential", "laplace"),
+    ("vonmises", "von_mises"),
 ];
 
 impl Scope {
@@ -173,24 +173,21 @@ impl Scope {
         distribution: &Distribution,
         draw: &Draw,
     ) -> Option<(Option<Typed>, Option<Typed>)> {
-        let (mut lower, mut upper) = if distribution.support == Support::BetweenArguments {
-            let ends = &draw.arguments[..2];
-            if ends.iter().any(|a| !a.data_only || !a.shape.is_empty()) {
-                return self.error(
-                    Diagnostic::error(
-                        Code::Bounds,
-                        draw.span,
-                        "the ends of a `uniform` prior must be numbers known from the data",
-                    )
-                    .help("scale a parameter on [0, 1] instead, for example `let x = lo + (hi - lo) * u`"),
-                );
-            }
-            (Some(ends[0].clone()), Some(ends[1].clone()))
-        } else {
-            let (lo, hi) = constant_support(distribution);
-            let number = |v: f64| Typed::number(v, draw.span);
-            (lo.map(number), hi.map(number))
-        };
+        let (lower_end, upper_end) = distribution.support.bounding_arguments();
+        let ends = [lower_end, upper_end].map(|i| i.map(|i| &draw.arguments[i]));
+        if ends.iter().flatten().any(|a| !a.data_only || !a.shape.is_empty()) {
+            return self.error(
+                Diagnostic::error(
+                    Code::Bounds,
+                    draw.span,
+                    format!("the ends of a `{}` prior must be numbers known from the data", distribution.name),
+                )
+                .help("give a parameter a fixed range and rescale it, for example `let x = lo + (hi - lo) * u`"),
+            );
+        }
+        let (lo, hi) = constant_support(distribution);
+        let number = |v: f64| Typed::number(v, draw.span);
+        let (mut lower, mut upper) = (ends[0].cloned().or(lo.map(number)), ends[1].cloned().or(hi.map(number)));
         if let Some((lo, hi)) = &draw.truncation {
             lower = tighter(Some(lo.clone()).filter(|t| literal(t) != Some(f64::NEG_INFINITY)), lower, true);
             upper = tighter(Some(hi.clone()).filter(|t| literal(t) != Some(f64::INFINITY)), upper, false);
@@ -276,12 +273,6 @@ impl Scope {
         let name = family.name.to_lowercase();
         let known = ELSEWHERE.iter().find(|e| e.0 == name).map(|e| e.1);
         let help = match known.or_else(|| suggest(&name, DISTRIBUTIONS.iter().map(|d| d.name))) {
-            Some(near @ ("bernoulli_logit" | "binomial_logit")) => {
-                format!("did you mean `{near}`? It takes log odds: write `logit(p)` for a probability p")
-            }
-            Some(near @ "poisson_log") => {
-                format!("did you mean `{near}`? It takes the log of the rate: write `log(rate)` for a rate")
-            }
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are: {}", DISTRIBUTIONS.iter().map(|d| d.name).collect::<Vec<_>>().join(", ")),
         };
@@ -388,7 +379,7 @@ pub(super) fn literal(typed: &Typed) -> Option<f64> {
 
 /// Finite ends of the support, where they do not depend on arguments.
 pub(super) fn constant_support(distribution: &Distribution) -> (Option<f64>, Option<f64>) {
-    if distribution.support == Support::BetweenArguments {
+    if distribution.support.depends_on_arguments() {
         return (None, None);
     }
     let placeholder = vec![1.0; distribution.arguments.len()];

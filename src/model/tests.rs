@@ -193,6 +193,9 @@ fn every_distribution_can_be_used() {
             .enumerate()
             .map(|(i, a)| match a.domain {
                 Domain::NonNegativeInteger => "n",
+                Domain::Probability | Domain::Proportion => "0.5",
+                // The end of a support that starts at an argument lies below the truncation.
+                Domain::Positive if i == 0 && d.support == Support::AboveArgument => "0.25",
                 Domain::Real if i == 0 => "0.1",
                 Domain::Real | Domain::Positive => "2.5",
             })
@@ -211,7 +214,7 @@ fn every_distribution_can_be_used() {
         });
         let expected = match d.support {
             Support::Real => (false, false),
-            Support::Positive | Support::NonNegative => (true, false),
+            Support::Positive | Support::NonNegative | Support::AboveArgument => (true, false),
             _ => (true, true),
         };
         assert_eq!(bounds, Some(expected), "{}", d.name);

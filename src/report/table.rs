@@ -33,6 +33,11 @@ fn whole(value: Option<f64>) -> String {
     value.map_or("-".into(), |v| format!("{v:.0}"))
 }
 
+/// "1 chain", "4 chains".
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// The rows as an aligned table; long summaries are cut, and say so.
 pub fn summary_table(summary: &Summary) -> String {
     let mut lines: Vec<Vec<String>> = Vec::new();
@@ -99,8 +104,8 @@ pub fn facts(archive: &Archive) -> String {
             let busy: f64 = draws.chains.iter().map(|c| c.seconds).sum();
             let _ = writeln!(
                 out,
-                "{} chains, {total} draws after {} warm-up transitions each; {gradients} gradients at {}; {} in all",
-                draws.chains.len(),
+                "{}, {total} draws after {} warm-up transitions each; {gradients} gradients at {}; {} in all",
+                counted(draws.chains.len(), "chain"),
                 archive.settings.warmup,
                 crate::run::duration(busy / gradients.max(1) as f64),
                 crate::run::duration(archive.seconds),
@@ -110,10 +115,10 @@ pub fn facts(archive: &Archive) -> String {
             let name = if mode.objective { "objective" } else { "log density" };
             let _ = writeln!(
                 out,
-                "{name} {:.10} after {} iterations of the best of {} starts; {} in all",
+                "{name} {:.10} after {} of the best of {}; {} in all",
                 mode.value,
-                mode.restarts.get(mode.best).map_or(0, |r| r.iterations),
-                mode.restarts.len(),
+                counted(mode.restarts.get(mode.best).map_or(0, |r| r.iterations), "iteration"),
+                counted(mode.restarts.len(), "start"),
                 crate::run::duration(archive.seconds),
             );
             for (term, value) in &mode.terms {

@@ -38,6 +38,8 @@ pub enum FitError {
     AlternatingOnly,
     #[error("the coefficient of `balanced_squares` must be positive")]
     NoSquares,
+    #[error("there is nothing to fit: with these data the model has no coordinates")]
+    NoCoordinates,
     #[error(transparent)]
     NoStart(#[from] NoStart),
     #[error(transparent)]
@@ -76,6 +78,9 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
         Method::Als if !gridded => return Err(FitError::NotGridded),
         Method::Map if gridded => return Err(FitError::AlternatingOnly),
         _ => {}
+    }
+    if plan.dim() == 0 {
+        return Err(FitError::NoCoordinates);
     }
     let program = Arc::new(lower(plan)?);
     let coordinates = Coordinates::new(plan);

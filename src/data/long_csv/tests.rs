@@ -1,3 +1,5 @@
+//! Long tables: column orders, joins on exact times, and every refusal with its rows.
+
 use super::*;
 
 const HEADER: &str = "participant,run,modality,feature,time,value\n";

@@ -1,3 +1,5 @@
+//! Folders of wide tables: file names, headers, and the same rules as for long tables.
+
 use super::super::load::{Loaded, Options, load};
 use super::*;
 use std::fs;

@@ -99,15 +99,21 @@ pub fn maximize(
         return Err(MultistartError::NoStarts);
     }
     let bounds = Bounds { lower, upper };
-    let one = |start: &Vec<f64>| climb(density, start, &bounds, settings);
+    // The first start is always evaluated, so that an interrupt leaves something to keep.
+    let one = |(index, start): (usize, &Vec<f64>)| {
+        if index > 0 && settings.interrupted() {
+            return Climb::new(Optimum::skipped(start));
+        }
+        climb(density, start, &bounds, settings)
+    };
     let climbs: Vec<Climb> = if threads <= 1 || starts.len() == 1 {
-        starts.iter().map(one).collect()
+        starts.iter().enumerate().map(one).collect()
     } else {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads.min(starts.len()))
             .build()
             .map_err(|error| MultistartError::Threads { threads, reason: error.to_string() })?;
-        pool.install(|| starts.par_iter().map(one).collect())
+        pool.install(|| starts.par_iter().enumerate().map(one).collect())
     };
     let mut best: Option<usize> = None;
     for (index, climb) in climbs.iter().enumerate() {

@@ -76,15 +76,24 @@ impl Optimum {
     }
 
     pub(super) fn rejected(x: &[f64], evaluations: usize, fault: StartFault) -> Self {
+        Optimum { evaluations, ..Optimum::unused(x, Termination::StartRejected { fault }) }
+    }
+
+    /// A start that an interrupt left without an evaluation.
+    pub(super) fn skipped(x: &[f64]) -> Self {
+        Optimum::unused(x, Termination::Interrupted)
+    }
+
+    fn unused(x: &[f64], termination: Termination) -> Self {
         Optimum {
             x: x.to_vec(),
             value: f64::NAN,
             gradient: Vec::new(),
             iterations: 0,
-            evaluations,
+            evaluations: 0,
             projected_gradient: f64::INFINITY,
             active: Vec::new(),
-            termination: Termination::StartRejected { fault },
+            termination,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Bounded supports: beta and uniform.
+//! Bounded supports: beta by its shapes and by its mean, uniform.
 //!
 //! log Beta(x | a, b) = (a - 1) log x + (b - 1) log(1 - x) - log B(a, b).
 
@@ -6,7 +6,7 @@ use super::expression::Expression;
 use super::{Distribution, Domain, NO_TAILS, Role, Support, finite_positive, outside, rigid, smooth};
 use crate::math::op::{Algebra, Ref, Unary};
 use crate::math::special::{digamma, ln_beta, log_inc_beta};
-use rand::RngExt;
+use rand::{Rng, RngExt};
 use rand_distr::{Beta, Distribution as _};
 
 pub(super) const BETA: Distribution = Distribution {
@@ -14,6 +14,7 @@ pub(super) const BETA: Distribution = Distribution {
     arguments: &[rigid("a", Domain::Positive, Role::Shape), rigid("b", Domain::Positive, Role::Shape)],
     support: Support::UnitInterval,
     location_scale: false,
+    corner: None,
     doc: "Beta distribution of a proportion, with mean a / (a + b).",
     formula: "x^(a - 1) (1 - x)^(b - 1) / B(a, b), 0 < x < 1",
     log_density: |x, args| {
@@ -29,11 +30,30 @@ pub(super) const BETA: Distribution = Distribution {
         log_inc_beta(args[0], args[1], x, 1.0 - x)
     },
     flow: |_, _, v| v.fill(f64::NAN),
-    draw: |rng, args| match Beta::new(args[0], args[1]) {
-        // A draw that rounds to an end of the interval would have no density.
-        Ok(law) if accepts_beta(args) => law.sample(rng).clamp(f64::MIN_POSITIVE, 1.0 - 0.5 * f64::EPSILON),
-        _ => f64::NAN,
+    draw: beta_draw,
+};
+
+pub(super) const BETA_PROPORTION: Distribution = Distribution {
+    name: "beta_proportion",
+    arguments: &[rigid("mu", Domain::Proportion, Role::Mean), rigid("kappa", Domain::Positive, Role::Shape)],
+    support: Support::UnitInterval,
+    location_scale: false,
+    corner: None,
+    doc: "Beta distribution of a proportion with mean mu and precision kappa.",
+    formula: "x^(mu kappa - 1) (1 - x)^((1 - mu) kappa - 1) / B(mu kappa, (1 - mu) kappa), 0 < x < 1",
+    log_density: |x, args| (BETA.log_density)(x, &shapes(args)),
+    gradient: proportion_gradient,
+    expand: |algebra, x, args| {
+        let e = &mut Expression(algebra);
+        let a = e.mul(args[0], args[1]);
+        let minus_mu = e.of(Unary::Neg, args[0]);
+        let against = e.shift(minus_mu, 1.0);
+        let b = e.mul(against, args[1]);
+        expand_beta(e.0, x, &[a, b])
     },
+    log_tails: |x, args| (BETA.log_tails)(x, &shapes(args)),
+    flow: |_, _, v| v.fill(f64::NAN),
+    draw: |rng, args| beta_draw(rng, &shapes(args)),
 };
 
 pub(super) const UNIFORM: Distribution = Distribution {
@@ -41,6 +61,7 @@ pub(super) const UNIFORM: Distribution = Distribution {
     arguments: &[smooth("lo", Domain::Real, Role::Bound), smooth("hi", Domain::Real, Role::Bound)],
     support: Support::BetweenArguments,
     location_scale: false,
+    corner: None,
     doc: "Uniform distribution from lo to hi.",
     formula: "1 / (hi - lo), lo <= x <= hi",
     log_density: |x, args| uniform_gradient(x, args, &mut [0.0; 3]),
@@ -78,6 +99,19 @@ fn accepts_beta(args: &[f64]) -> bool {
     finite_positive(args[0]) && finite_positive(args[1])
 }
 
+/// The shapes of a beta law with mean mu and precision kappa; not valid where those are not.
+fn shapes(args: &[f64]) -> [f64; 2] {
+    [args[0] * args[1], (1.0 - args[0]) * args[1]]
+}
+
+fn beta_draw(rng: &mut dyn Rng, args: &[f64]) -> f64 {
+    match Beta::new(args[0], args[1]) {
+        // A draw that rounds to an end of the interval would have no density.
+        Ok(law) if accepts_beta(args) => law.sample(rng).clamp(f64::MIN_POSITIVE, 1.0 - 0.5 * f64::EPSILON),
+        _ => f64::NAN,
+    }
+}
+
 fn accepts_uniform(args: &[f64]) -> bool {
     finite_positive(args[1] - args[0])
 }
@@ -93,6 +127,15 @@ fn beta_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {
     d[1] = log_x + both - digamma(a);
     d[2] = log_y + both - digamma(b);
     (a - 1.0) * log_x + (b - 1.0) * log_y - ln_beta(a, b)
+}
+
+fn proportion_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {
+    let mut all = [0.0; 3];
+    let value = beta_gradient(x, &shapes(args), &mut all);
+    d[0] = all[0];
+    d[1] = args[1] * (all[1] - all[2]);
+    d[2] = args[0] * all[1] + (1.0 - args[0]) * all[2];
+    value
 }
 
 fn expand_beta(algebra: &mut dyn Algebra, x: Ref, args: &[Ref]) -> Ref {

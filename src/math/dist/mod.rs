@@ -4,17 +4,26 @@
 //! truncation, quantiles and prior draws follow from the two tail probabilities of an entry.
 
 mod bounded;
+mod chi_squared;
+mod circular;
 mod count;
+mod double_exponential;
 mod expression;
+mod extreme;
 mod normal;
+mod overdispersed;
+mod pareto;
 mod positive;
+mod skew_normal;
 mod student;
 #[cfg(test)]
 mod tests;
+mod trials;
 mod truncation;
 
 use super::op::{Algebra, Ref};
 use rand::Rng;
+use std::f64::consts::PI;
 
 /// The largest number of arguments of any distribution.
 pub const MAX_ARGUMENTS: usize = 3;
@@ -28,6 +37,10 @@ pub enum Domain {
     Positive,
     /// 0, 1, 2, ...
     NonNegativeInteger,
+    /// From 0 to 1, ends included.
+    Probability,
+    /// Above 0 and below 1.
+    Proportion,
 }
 
 impl Domain {
@@ -38,6 +51,8 @@ impl Domain {
                 Domain::Real => true,
                 Domain::Positive => value > 0.0,
                 Domain::NonNegativeInteger => value >= 0.0 && value == value.floor(),
+                Domain::Probability => (0.0..=1.0).contains(&value),
+                Domain::Proportion => value > 0.0 && value < 1.0,
             }
     }
 
@@ -47,6 +62,8 @@ impl Domain {
             Domain::Real => "a finite number",
             Domain::Positive => "a finite number above 0",
             Domain::NonNegativeInteger => "a whole number, 0 or more",
+            Domain::Probability => "a probability from 0 to 1",
+            Domain::Proportion => "a number above 0 and below 1",
         }
     }
 }
@@ -66,6 +83,10 @@ pub enum Role {
     Bound,
     /// A number of trials; not differentiable.
     Count,
+    /// The probability of a success.
+    Probability,
+    /// The expected value of the variable.
+    Mean,
     /// The log odds of a success.
     LogOdds,
     /// The log of an expected count.
@@ -99,6 +120,10 @@ pub enum Support {
     UnitInterval,
     /// From the first argument to the second, ends included.
     BetweenArguments,
+    /// From the first argument on, itself included.
+    AboveArgument,
+    /// From -pi to pi, ends included.
+    Circle,
     /// 0, 1, 2, ... without end.
     Counts,
     /// 0 and 1.
@@ -115,13 +140,31 @@ impl Support {
             Support::Positive | Support::NonNegative | Support::Counts => (0.0, f64::INFINITY),
             Support::UnitInterval | Support::Binary => (0.0, 1.0),
             Support::BetweenArguments => (args[0], args[1]),
+            Support::AboveArgument => (args[0], f64::INFINITY),
+            Support::Circle => (-PI, PI),
             Support::CountsToArgument => (0.0, args[0]),
+        }
+    }
+
+    /// Which arguments are the lower and the upper end.
+    pub fn bounding_arguments(self) -> (Option<usize>, Option<usize>) {
+        match self {
+            Support::BetweenArguments => (Some(0), Some(1)),
+            Support::AboveArgument => (Some(0), None),
+            Support::CountsToArgument => (None, Some(0)),
+            Support::Real
+            | Support::Positive
+            | Support::NonNegative
+            | Support::UnitInterval
+            | Support::Circle
+            | Support::Counts
+            | Support::Binary => (None, None),
         }
     }
 
     /// Whether the ends depend on the arguments.
     pub fn depends_on_arguments(self) -> bool {
-        matches!(self, Support::BetweenArguments | Support::CountsToArgument)
+        self.bounding_arguments() != (None, None)
     }
 
     /// Whether only whole numbers are in the support.
@@ -134,7 +177,9 @@ impl Support {
         let (lo, hi) = self.bounds(args);
         match self {
             Support::Positive | Support::UnitInterval | Support::Real => x > lo && x < hi,
-            Support::NonNegative | Support::BetweenArguments => x >= lo && x <= hi && x.is_finite(),
+            Support::NonNegative | Support::BetweenArguments | Support::AboveArgument | Support::Circle => {
+                x >= lo && x <= hi && x.is_finite()
+            }
             Support::Counts | Support::Binary | Support::CountsToArgument => {
                 x >= lo && x <= hi && x.is_finite() && x == x.floor()
             }
@@ -155,6 +200,8 @@ pub struct Distribution {
     pub support: Support,
     /// Whether x is `location + scale * standard x` in the arguments of those roles: it may be `noncentered`.
     pub location_scale: bool,
+    /// The argument at which the density has a corner, which quadrature must not straddle.
+    pub corner: Option<usize>,
     /// One line that says what it is for.
     pub doc: &'static str,
     /// The density in plain ASCII.
@@ -200,17 +247,39 @@ pub static DISTRIBUTIONS: &[Distribution] = &[
     normal::NORMAL,
     normal::HALF_NORMAL,
     normal::LOGNORMAL,
+    skew_normal::SKEW_NORMAL,
     student::STUDENT_T,
+    student::HALF_STUDENT_T,
     student::CAUCHY,
     student::HALF_CAUCHY,
+    double_exponential::LAPLACE,
+    double_exponential::LOGISTIC,
+    extreme::GUMBEL,
+    extreme::WEIBULL,
+    extreme::FRECHET,
+    extreme::RAYLEIGH,
     positive::GAMMA,
     positive::INV_GAMMA,
     positive::EXPONENTIAL,
+    chi_squared::CHI_SQUARED,
+    chi_squared::INV_CHI_SQUARED,
+    chi_squared::SCALED_INV_CHI_SQUARED,
+    pareto::PARETO,
     bounded::BETA,
+    bounded::BETA_PROPORTION,
     bounded::UNIFORM,
+    circular::VON_MISES,
+    trials::BERNOULLI,
     count::BERNOULLI_LOGIT,
+    trials::BINOMIAL,
     count::BINOMIAL_LOGIT,
+    trials::BETA_BINOMIAL,
+    count::POISSON,
     count::POISSON_LOG,
+    overdispersed::NEG_BINOMIAL,
+    overdispersed::NEG_BINOMIAL_2,
+    overdispersed::NEG_BINOMIAL_2_LOG,
+    overdispersed::GEOMETRIC,
 ];
 
 /// The distribution of that name.

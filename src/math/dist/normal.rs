@@ -15,6 +15,7 @@ pub(super) const NORMAL: Distribution = Distribution {
     arguments: &[smooth("mu", Domain::Real, Role::Location), smooth("sigma", Domain::Positive, Role::Scale)],
     support: Support::Real,
     location_scale: true,
+    corner: None,
     doc: "Normal distribution with mean mu and standard deviation sigma.",
     formula: "exp(-(x - mu)^2 / (2 sigma^2)) / (sigma sqrt(2 pi))",
     log_density: log_normal,
@@ -37,6 +38,7 @@ pub(super) const HALF_NORMAL: Distribution = Distribution {
     arguments: &[smooth("sigma", Domain::Positive, Role::Scale)],
     support: Support::NonNegative,
     location_scale: false,
+    corner: None,
     doc: "Absolute value of a normal variable with mean 0 and standard deviation sigma.",
     formula: "2 exp(-x^2 / (2 sigma^2)) / (sigma sqrt(2 pi)), x >= 0",
     log_density: |x, args| {
@@ -66,6 +68,7 @@ pub(super) const LOGNORMAL: Distribution = Distribution {
     arguments: &[smooth("mu", Domain::Real, Role::Location), smooth("sigma", Domain::Positive, Role::Scale)],
     support: Support::Positive,
     location_scale: false,
+    corner: None,
     doc: "Exponential of a normal variable with mean mu and standard deviation sigma.",
     formula: "exp(-(log x - mu)^2 / (2 sigma^2)) / (x sigma sqrt(2 pi)), x > 0",
     log_density: |x, args| {

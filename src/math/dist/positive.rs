@@ -14,6 +14,7 @@ pub(super) const GAMMA: Distribution = Distribution {
     arguments: &[rigid("alpha", Domain::Positive, Role::Shape), smooth("beta", Domain::Positive, Role::Rate)],
     support: Support::Positive,
     location_scale: false,
+    corner: None,
     doc: "Gamma distribution with shape alpha and rate beta; its mean is alpha / beta.",
     formula: "beta^alpha x^(alpha - 1) exp(-beta x) / Gamma(alpha), x > 0",
     log_density: |x, args| {
@@ -44,6 +45,7 @@ pub(super) const INV_GAMMA: Distribution = Distribution {
     arguments: &[rigid("alpha", Domain::Positive, Role::Shape), smooth("beta", Domain::Positive, Role::Scale)],
     support: Support::Positive,
     location_scale: false,
+    corner: None,
     doc: "Inverse of a gamma variable, with shape alpha and scale beta; its mode is beta / (alpha + 1).",
     formula: "beta^alpha x^(-alpha - 1) exp(-beta / x) / Gamma(alpha), x > 0",
     log_density: |x, args| {
@@ -79,6 +81,7 @@ pub(super) const EXPONENTIAL: Distribution = Distribution {
     arguments: &[smooth("rate", Domain::Positive, Role::Rate)],
     support: Support::NonNegative,
     location_scale: false,
+    corner: None,
     doc: "Exponential distribution with mean 1 / rate.",
     formula: "rate exp(-rate x), x >= 0",
     log_density: |x, args| exponential_gradient(x, args, &mut [0.0; 2]),
@@ -115,7 +118,7 @@ fn log_constant(args: &[f64]) -> f64 {
 }
 
 /// A gamma(alpha, 1) draw; one that underflows would have no density.
-fn standard_draw(rng: &mut dyn Rng, alpha: f64) -> f64 {
+pub(super) fn standard_draw(rng: &mut dyn Rng, alpha: f64) -> f64 {
     match Gamma::new(alpha, 1.0) {
         Ok(law) => law.sample(rng).max(f64::MIN_POSITIVE),
         Err(_) => f64::NAN,
@@ -155,7 +158,7 @@ fn exponential_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {
 }
 
 /// `alpha log beta - log Gamma(alpha) + power log x - decay`.
-fn expand_kernel(e: &mut Expression, x: Ref, args: &[Ref], power: Ref, decay: Ref) -> Ref {
+pub(super) fn expand_kernel(e: &mut Expression, x: Ref, args: &[Ref], power: Ref, decay: Ref) -> Ref {
     let log_beta = e.of(Unary::Log, args[1]);
     let scaled = e.mul(args[0], log_beta);
     let normaliser = e.of(Unary::LnGamma, args[0]);

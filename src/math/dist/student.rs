@@ -1,4 +1,4 @@
-//! Heavy tails: Student's t, Cauchy, half Cauchy.
+//! Heavy tails: Student's t, Cauchy, and their halves.
 //!
 //! log t(x | nu, mu, sigma) = -log B(1/2, nu/2) - log(nu)/2 - log sigma - (nu + 1)/2 log(1 + z^2/nu).
 
@@ -18,6 +18,7 @@ pub(super) const STUDENT_T: Distribution = Distribution {
     ],
     support: Support::Real,
     location_scale: true,
+    corner: None,
     doc: "Student's t distribution with nu degrees of freedom, location mu and scale sigma.",
     formula: "(1 + (x - mu)^2 / (nu sigma^2))^(-(nu + 1)/2) / (sqrt(nu) sigma B(1/2, nu/2))",
     log_density: |x, args| {
@@ -41,11 +42,47 @@ pub(super) const STUDENT_T: Distribution = Distribution {
     },
 };
 
+pub(super) const HALF_STUDENT_T: Distribution = Distribution {
+    name: "half_student_t",
+    arguments: &[rigid("nu", Domain::Positive, Role::Shape), smooth("sigma", Domain::Positive, Role::Scale)],
+    support: Support::NonNegative,
+    location_scale: false,
+    corner: None,
+    doc: "Absolute value of a Student's t variable with nu degrees of freedom, location 0 and scale sigma.",
+    formula: "2 (1 + x^2 / (nu sigma^2))^(-(nu + 1)/2) / (sqrt(nu) sigma B(1/2, nu/2)), x >= 0",
+    log_density: |x, args| half_t_gradient(x, args, &mut [0.0; 3]),
+    gradient: half_t_gradient,
+    expand: |algebra, x, args| {
+        let e = &mut Expression(algebra);
+        let z = e.div(x, args[1]);
+        let value = expand_standard_t(e, z, args[0], args[1]);
+        e.shift(value, LN_2)
+    },
+    log_tails: |x, args| {
+        if !(finite_positive(args[0]) && finite_positive(args[1])) || x.is_nan() {
+            return NO_TAILS;
+        }
+        let (beyond, within) = log_distance_tails(x.max(0.0) / args[1], args[0]);
+        (within, beyond)
+    },
+    flow: |x, args, v| {
+        v[0] = f64::NAN;
+        v[1] = x / args[1];
+    },
+    draw: |rng, args| match StudentT::new(args[0]) {
+        Ok(standard) if finite_positive(args[0]) && finite_positive(args[1]) => {
+            (args[1] * standard.sample(rng).abs()).min(f64::MAX)
+        }
+        _ => f64::NAN,
+    },
+};
+
 pub(super) const CAUCHY: Distribution = Distribution {
     name: "cauchy",
     arguments: &[smooth("mu", Domain::Real, Role::Location), smooth("sigma", Domain::Positive, Role::Scale)],
     support: Support::Real,
     location_scale: true,
+    corner: None,
     doc: "Cauchy distribution with median mu and half the interquartile range sigma.",
     formula: "1 / (pi sigma (1 + (x - mu)^2 / sigma^2))",
     log_density: |x, args| cauchy_gradient(x, args, &mut [0.0; 3]),
@@ -77,6 +114,7 @@ pub(super) const HALF_CAUCHY: Distribution = Distribution {
     arguments: &[smooth("sigma", Domain::Positive, Role::Scale)],
     support: Support::NonNegative,
     location_scale: false,
+    corner: None,
     doc: "Absolute value of a Cauchy variable with median 0 and scale sigma; sigma is its median.",
     formula: "2 / (pi sigma (1 + x^2 / sigma^2)), x >= 0",
     log_density: |x, args| half_cauchy_gradient(x, args, &mut [0.0; 2]),
@@ -133,9 +171,27 @@ fn t_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {
     log_t_constant(args) - 0.5 * (nu + 1.0) * log_kernel
 }
 
+fn half_t_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {
+    let valid = finite_positive(args[0]) && finite_positive(args[1]);
+    if !valid || x < 0.0 {
+        return outside(valid, x, d);
+    }
+    let mut all = [0.0; 4];
+    let value = t_gradient(x, &[args[0], 0.0, args[1]], &mut all);
+    d[0] = all[0];
+    d[1] = all[1];
+    d[2] = all[3];
+    value + LN_2
+}
+
 fn expand_t(algebra: &mut dyn Algebra, x: Ref, args: &[Ref]) -> Ref {
     let e = &mut Expression(algebra);
-    let (nu, sigma) = (args[0], args[2]);
+    let z = e.standardize(x, args[1], args[2]);
+    expand_standard_t(e, z, args[0], args[2])
+}
+
+/// The log density at a standardised z.
+fn expand_standard_t(e: &mut Expression, z: Ref, nu: Ref, sigma: Ref) -> Ref {
     let half_nu = e.scale(nu, 0.5);
     let upper = e.ln_gamma_shifted(half_nu, 0.5);
     let lower = e.of(Unary::LnGamma, half_nu);
@@ -146,7 +202,6 @@ fn expand_t(algebra: &mut dyn Algebra, x: Ref, args: &[Ref]) -> Ref {
         e.scale(log, 0.5)
     };
     let log_sigma = e.of(Unary::Log, sigma);
-    let z = e.standardize(x, args[1], sigma);
     let square = e.of(Unary::Square, z);
     let relative = e.div(square, nu);
     let log_kernel = e.of(Unary::Log1p, relative);
@@ -162,14 +217,19 @@ fn t_tails(x: f64, args: &[f64]) -> (f64, f64) {
         return NO_TAILS;
     }
     let z = (x - args[1]) / args[2];
-    // Both tails together: I_w(nu/2, 1/2) with w = nu / (nu + z^2). Where z^2 overflows, so does the density's.
-    let ratio = (z / args[0].sqrt()).powi(2);
-    let beyond = if ratio == f64::INFINITY { 0.0 } else { 1.0 / (1.0 + ratio) };
-    let within = if ratio > 1.0 { 1.0 / (1.0 + 1.0 / ratio) } else { ratio / (1.0 + ratio) };
-    let (log_beyond, _) = log_inc_beta(0.5 * args[0], 0.5, beyond, within);
+    let (log_beyond, _) = log_distance_tails(z, args[0]);
     let far = log_beyond - LN_2;
     let near = (-far.exp()).ln_1p();
     if z < 0.0 { (far, near) } else { (near, far) }
+}
+
+/// (log P(|T| > |z|), log P(|T| <= |z|)): I_w(nu/2, 1/2) with w = nu / (nu + z^2), and its complement.
+fn log_distance_tails(z: f64, nu: f64) -> (f64, f64) {
+    // Where z^2 overflows, so does the density's.
+    let ratio = (z / nu.sqrt()).powi(2);
+    let beyond = if ratio == f64::INFINITY { 0.0 } else { 1.0 / (1.0 + ratio) };
+    let within = if ratio > 1.0 { 1.0 / (1.0 + 1.0 / ratio) } else { ratio / (1.0 + ratio) };
+    log_inc_beta(0.5 * nu, 0.5, beyond, within)
 }
 
 fn cauchy_gradient(x: f64, args: &[f64], d: &mut [f64]) -> f64 {

@@ -1,9 +1,10 @@
-//! Every entry of the table against slow twins: differences, another implementation, its own draws.
+//! Every entry of the table against slow twins: differences, its expansion, its own draws.
 
+mod densities;
 mod truncation;
 
 use super::*;
-use crate::math::op::{Binary, Unary};
+use crate::math::op::{Binary, Unary, logistic};
 use crate::math::rng::{Purpose, stream};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -42,9 +43,24 @@ fn random_arguments(d: &Distribution, rng: &mut ChaCha8Rng) -> Vec<f64> {
             (_, Domain::Real) => 1.5 * z,
             (_, Domain::Positive) => (0.8 * z).exp(),
             (_, Domain::NonNegativeInteger) => f64::from(rng.random_range(1..25)),
+            (_, Domain::Probability | Domain::Proportion) => logistic(1.2 * z),
         });
     }
+    if d.name == "beta_proportion" {
+        // Shapes that leave no mass within a rounding of zero or one.
+        args[1] += 4.0;
+    }
     args
+}
+
+/// The argument with that role.
+fn argument_of(d: &Distribution, role: Role, args: &[f64]) -> Option<f64> {
+    d.arguments.iter().position(|a| a.role == role).map(|i| args[i])
+}
+
+/// How far `x` is from the corner of the density.
+fn to_corner(d: &Distribution, x: f64, args: &[f64]) -> f64 {
+    d.corner.map_or(f64::INFINITY, |i| (x - args[i]).abs())
 }
 
 /// Calls `check` with random arguments and a draw for every distribution.
@@ -69,8 +85,9 @@ fn difference(f: impl Fn(f64) -> f64, at: f64, step: f64) -> f64 {
 fn argument_scale(d: &Distribution, args: &[f64], i: usize) -> f64 {
     match (d.arguments[i].role, d.arguments[i].domain) {
         (Role::Bound, _) => args[1] - args[0],
-        (Role::Location, _) => args.get(i + 1).copied().unwrap_or(1.0),
+        (Role::Location, _) => argument_of(d, Role::Scale, args).unwrap_or(1.0),
         (_, Domain::Positive) => args[i],
+        (_, Domain::Probability | Domain::Proportion) => args[i].min(1.0 - args[i]),
         _ => 1.0,
     }
 }
@@ -89,7 +106,13 @@ fn entries_are_complete() {
         let roles: Vec<Role> = d.arguments.iter().map(|a| a.role).collect();
         assert!(!d.location_scale || (roles.contains(&Role::Location) && roles.contains(&Role::Scale)));
         assert!(!d.support.is_integer() || d.arguments.iter().all(|a| !a.mass_gradient));
-        assert_eq!(d.support.depends_on_arguments(), ["uniform", "binomial_logit"].contains(&d.name));
+        let bounded = ["uniform", "pareto", "binomial", "binomial_logit", "beta_binomial"].contains(&d.name);
+        assert_eq!(d.support.depends_on_arguments(), bounded);
+        let (lo, hi) = d.support.bounding_arguments();
+        let args = [0.25, 4.0, 9.0];
+        let bounds = d.support.bounds(&args);
+        assert!(lo.is_none_or(|i| bounds.0 == args[i]) && hi.is_none_or(|i| bounds.1 == args[i]));
+        assert!(d.corner.is_none_or(|i| d.arguments[i].role == Role::Location));
     }
     assert!(find("gaussian").is_none());
 }
@@ -105,6 +128,8 @@ fn invalid_arguments_give_nan_and_outside_is_impossible() {
                 Domain::Real => &[f64::NAN, f64::INFINITY],
                 Domain::Positive => &[f64::NAN, f64::INFINITY, 0.0, -1.0],
                 Domain::NonNegativeInteger => &[f64::NAN, f64::INFINITY, -1.0, 2.5],
+                Domain::Probability => &[f64::NAN, f64::INFINITY, -0.1, 1.1],
+                Domain::Proportion => &[f64::NAN, f64::INFINITY, -0.1, 0.0, 1.0, 1.1],
             };
             for &v in bad {
                 let args = with(args, i, v);
@@ -128,6 +153,11 @@ fn invalid_arguments_give_nan_and_outside_is_impossible() {
         }
         assert_eq!((d.log_tails)(f64::NEG_INFINITY, args), (f64::NEG_INFINITY, 0.0), "{}", d.name);
         assert_eq!((d.log_tails)(f64::INFINITY, args), (0.0, f64::NEG_INFINITY), "{}", d.name);
+        for far in [-1e300, 1e300] {
+            let (below, above) = (d.log_tails)(far, args);
+            let (none, all) = if far < 0.0 { (below, above) } else { (above, below) };
+            assert!(d.support.is_integer() || (none < -1.0 && all <= 0.0), "{} {args:?} {far}", d.name);
+        }
         for value in [(d.log_density)(f64::NAN, args), (d.gradient)(f64::NAN, args, g), d.cdf(f64::NAN, args)] {
             assert!(value.is_nan(), "{}", d.name);
         }
@@ -146,10 +176,13 @@ fn gradients_are_differences() {
             assert_eq!(g[0], 0.0);
         } else {
             let (lo, hi) = d.support.bounds(args);
-            let spread =
-                if d.location_scale { args[args.len() - 1] } else { d.quantile(0.75, args) - d.quantile(0.25, args) };
+            let spread = match argument_of(d, Role::Scale, args) {
+                Some(scale) if d.location_scale => scale,
+                _ => d.quantile(0.75, args) - d.quantile(0.25, args),
+            };
             // Beyond the middle the density changes over the distance to it.
-            let scale = spread.max(0.1 * (x - d.quantile(0.5, args)).abs()).min(x - lo).min(hi - x);
+            let scale =
+                spread.max(0.1 * (x - d.quantile(0.5, args)).abs()).min(x - lo).min(hi - x).min(to_corner(d, x, args));
             let slope = difference(|x| (d.log_density)(x, args), x, 1e-3 * scale);
             // The steps are only as exact as the doubles near x.
             let rounding = f64::EPSILON * x.abs() / (1e-3 * scale);
@@ -164,7 +197,8 @@ fn gradients_are_differences() {
             let scale = argument_scale(d, args, i).min(match d.arguments[i].role {
                 // The bounds may move up to x.
                 Role::Bound => (x - args[0]).min(args[1] - x),
-                _ => f64::INFINITY,
+                _ if d.support == Support::AboveArgument && i == 0 => x - args[0],
+                _ => to_corner(d, x, args),
             });
             let slope = difference(|v| (d.log_density)(x, &with(args, i, v)), args[i], 1e-3 * scale);
             let allowed = 1e-8 * g[1 + i].abs() + 1e-9 * value.abs().max(1.0) / scale;
@@ -183,35 +217,6 @@ fn expansions_are_the_densities() {
         let want = (d.log_density)(x, args);
         let largest = algebra.0.iter().fold(1.0f64, |m, v| m.max(v.abs().min(1e3)));
         assert!((algebra.0[result] - want).abs() <= 1e-14 * largest.max(want.abs()), "{} {args:?} {x}", d.name);
-    });
-}
-
-#[test]
-fn densities_agree_with_another_implementation() {
-    use statrs::distribution as other;
-    use statrs::distribution::{Continuous, Discrete};
-    let ln_2 = std::f64::consts::LN_2;
-    for_random_points(4, 200, |d, x, a| {
-        let p = |alpha: f64| 1.0 / (1.0 + (-alpha).exp());
-        let want = match d.name {
-            "normal" => other::Normal::new(a[0], a[1]).unwrap().ln_pdf(x),
-            "half_normal" => other::Normal::new(0.0, a[0]).unwrap().ln_pdf(x) + ln_2,
-            "lognormal" => other::LogNormal::new(a[0], a[1]).unwrap().ln_pdf(x),
-            "student_t" => other::StudentsT::new(a[1], a[2], a[0]).unwrap().ln_pdf(x),
-            "cauchy" => other::Cauchy::new(a[0], a[1]).unwrap().ln_pdf(x),
-            "half_cauchy" => other::Cauchy::new(0.0, a[0]).unwrap().ln_pdf(x) + ln_2,
-            "gamma" => other::Gamma::new(a[0], a[1]).unwrap().ln_pdf(x),
-            "inv_gamma" => other::InverseGamma::new(a[0], a[1]).unwrap().ln_pdf(x),
-            "exponential" => other::Exp::new(a[0]).unwrap().ln_pdf(x),
-            "beta" => other::Beta::new(a[0], a[1]).unwrap().ln_pdf(x),
-            "uniform" => other::Uniform::new(a[0], a[1]).unwrap().ln_pdf(x),
-            "bernoulli_logit" => other::Bernoulli::new(p(a[0])).unwrap().ln_pmf(x as u64),
-            "binomial_logit" => other::Binomial::new(p(a[1]), a[0] as u64).unwrap().ln_pmf(x as u64),
-            "poisson_log" => other::Poisson::new(a[0].exp()).unwrap().ln_pmf(x as u64),
-            name => panic!("{name} has no twin"),
-        };
-        let got = (d.log_density)(x, a);
-        assert!((got - want).abs() <= 1e-11 * want.abs().max(1.0), "{} {a:?} {x}: {got} {want}", d.name);
     });
 }
 
@@ -290,4 +295,63 @@ fn extreme_counts() {
     assert!((g[1] / (-50f64).exp() - 1.0).abs() < 1e-14);
     let binomial = find("binomial_logit").unwrap();
     assert_eq!((binomial.log_density)(0.0, &[0.0, 1.3]), 0.0);
+}
+
+/// The log density from the elementwise operations.
+fn expanded(d: &Distribution, x: f64, args: &[f64]) -> f64 {
+    let mut algebra = OnTheSpot::default();
+    let x_ref = algebra.push(x);
+    let refs: Vec<Ref> = args.iter().map(|&v| algebra.push(v)).collect();
+    let result = (d.expand)(&mut algebra, x_ref, &refs);
+    algebra.0[result]
+}
+
+#[test]
+fn certain_outcomes() {
+    let mut rng = stream(11, 0, Purpose::Prediction);
+    let (bernoulli, binomial) = (find("bernoulli").unwrap(), find("binomial").unwrap());
+    for (d, args, outcome, slope) in [
+        (bernoulli, &[0.0][..], 0.0, -1.0),
+        (bernoulli, &[1.0][..], 1.0, 1.0),
+        (binomial, &[5.0, 0.0][..], 0.0, -5.0),
+        (binomial, &[5.0, 1.0][..], 5.0, 5.0),
+    ] {
+        let mut g = [f64::NAN; 3];
+        let g = &mut g[..=args.len()];
+        assert!(d.accepts(args));
+        assert!((d.gradient)(outcome, args, g).abs() < 1e-15);
+        assert_eq!(g[args.len()], slope);
+        assert!(expanded(d, outcome, args).abs() < 1e-15);
+        assert_eq!((d.draw)(&mut rng, args), outcome);
+        assert_eq!((d.cdf(outcome, args), d.cdf(outcome - 1.0, args)), (1.0, 0.0));
+        let impossible = d.support.bounds(args).1 - outcome;
+        assert_eq!((d.gradient)(impossible, args, g), f64::NEG_INFINITY);
+        assert!(g.iter().all(|&v| v == 0.0));
+        assert_eq!(expanded(d, impossible, args), f64::NEG_INFINITY);
+    }
+}
+
+#[test]
+fn limits_of_overdispersion_and_concentration() {
+    let (poisson, negative) = (find("poisson").unwrap(), find("neg_binomial_2").unwrap());
+    // A count with little overdispersion is Poisson, up to ((x - mu)^2 - x) / (2 phi).
+    for x in [0.0, 3.0, 20.0] {
+        let (got, limit) = ((negative.log_density)(x, &[4.0, 1e9]), (poisson.log_density)(x, &[4.0]));
+        let want = limit + ((x - 4.0f64).powi(2) - x) / 2e9;
+        assert!((got - want).abs() < 1e-12, "{x}: {got} {want}");
+    }
+    let log = find("neg_binomial_2_log").unwrap();
+    for eta in [-800.0, 800.0] {
+        let mut g = [0.0; 3];
+        assert!((log.gradient)(3.0, &[eta, 2.0], &mut g).is_finite() && g.iter().all(|v| v.is_finite()), "{eta}");
+    }
+    // A concentrated angle is normal with variance 1 / kappa, also across the seam.
+    let (angle, normal) = (find("von_mises").unwrap(), find("normal").unwrap());
+    let end = std::f64::consts::PI - 1e-4;
+    for (x, mu) in [(0.3001, 0.3), (-end, end)] {
+        let turn = f64::sin(x - mu).atan2(f64::cos(x - mu));
+        let got = (angle.log_density)(x, &[mu, 1e8]);
+        let want = (normal.log_density)(turn, &[0.0, 1e-4]);
+        assert!((got - want).abs() < 1e-7, "{x}: {got} {want}");
+    }
 }

@@ -5,7 +5,7 @@
 //! d/da P(X <= x) = -density(x) flow_a(x).
 
 use super::{Distribution, MAX_ARGUMENTS, Support, outside};
-use crate::math::special::{bisect, log_diff_exp};
+use crate::math::special::{bisect, log_diff_exp, log_sum_exp};
 use crate::math::transform::Transform;
 
 /// Below a tenth of the smaller tail an interval is integrated directly.
@@ -25,6 +25,24 @@ impl Distribution {
     /// Accurate relative to the mass, in both tails and for narrow intervals. Minus infinity (derivatives zero) for
     /// an interval without mass, NaN for invalid arguments.
     pub fn log_mass(&self, lo: f64, hi: f64, args: &[f64], d: &mut [f64]) -> f64 {
+        match self.corner.and_then(|i| args.get(i)) {
+            Some(&corner) if lo < corner && corner < hi => {
+                let mut right = [0.0; MAX_ARGUMENTS];
+                let right = &mut right[..d.len()];
+                let (below, above) = (self.smooth_mass(lo, corner, args, d), self.smooth_mass(corner, hi, args, right));
+                let value = log_sum_exp(&[below, above]);
+                let (share, rest) = ((below - value).exp(), (above - value).exp());
+                for (left, right) in d.iter_mut().zip(right) {
+                    *left = share * *left + rest * *right;
+                }
+                value
+            }
+            _ => self.smooth_mass(lo, hi, args, d),
+        }
+    }
+
+    /// As [`Distribution::log_mass`], for an interval over which the density is smooth.
+    fn smooth_mass(&self, lo: f64, hi: f64, args: &[f64], d: &mut [f64]) -> f64 {
         let (value, narrow) = self.tail_difference(lo, hi, args);
         if !narrow && !value.is_finite() {
             d.fill(if value.is_nan() { f64::NAN } else { 0.0 });
@@ -144,7 +162,7 @@ impl Distribution {
     fn integrate(&self, lo: f64, hi: f64, args: &[f64], d: &mut [f64]) -> f64 {
         // A density that is a power of x near an end of its support is smooth in log x, not in x.
         let (coordinate, width) = match self.support {
-            Support::Positive => (Transform::Lower(0.0), ((hi - lo) / lo).ln_1p()),
+            Support::Positive | Support::AboveArgument => (Transform::Lower(0.0), ((hi - lo) / lo).ln_1p()),
             Support::UnitInterval => {
                 let width = ((hi - lo) / lo).ln_1p() + ((hi - lo) / (1.0 - hi)).ln_1p();
                 (Transform::Interval(0.0, 1.0), width)

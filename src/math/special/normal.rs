@@ -115,6 +115,11 @@ pub fn log_ndtr(x: f64) -> f64 {
     }
 }
 
+/// The derivative of [`log_ndtr`]: the density over the distribution function, accurate in both tails.
+pub fn log_ndtr_slope(x: f64) -> f64 {
+    if x > 0.0 { PHI_0 * exp_minus_square(x, 0.5) / ndtr(x) } else { 2.0 * PHI_0 / erfcx_positive(-x * FRAC_1_SQRT_2) }
+}
+
 /// The inverse of [`ndtr`]; infinite at 0 and 1, NaN outside.
 pub fn ndtri(p: f64) -> f64 {
     let offset = p - 0.5;
@@ -147,8 +152,7 @@ pub fn ndtri_exp(log_p: f64) -> f64 {
     let t = (-2.0 * log_p).sqrt();
     let mut x = (2.30753 + 0.27061 * t) / (1.0 + t * (0.99229 + 0.04481 * t)) - t;
     for _ in 0..MAX_HALLEY {
-        // The derivative of log Phi, phi / Phi.
-        let hazard = 2.0 * PHI_0 / erfcx(-x * FRAC_1_SQRT_2);
+        let hazard = log_ndtr_slope(x);
         let newton = (log_ndtr(x) - log_p) / hazard;
         let step = newton / (1.0 + 0.5 * newton * (x + hazard));
         x -= step;

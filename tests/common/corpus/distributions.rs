@@ -39,55 +39,32 @@ fn combinations(d: &Distribution, forms: impl Fn(&Argument) -> Vec<Form>) -> Vec
     })
 }
 
-/// The declaration that an argument needs, and how it is written in the call.
-fn argument(position: usize, spec: &Argument, form: Form) -> (String, String) {
+/// The declaration that an argument of `d` needs, and how it is written in the call.
+fn argument(d: &Distribution, position: usize, form: Form) -> (String, String) {
+    let spec = &d.arguments[position];
     let name = if form == Vector { format!("vector{position}") } else { format!("scalar{position}") };
-    let last = position > 0;
-    let bounds = match (spec.role, spec.domain) {
-        (Role::Bound, _) if last => " in [1.5, 4]",
-        (Role::Bound, _) => " in [-3, -1]",
-        (_, Domain::Positive) => " > 0",
-        _ => "",
+    let ends = d.support.bounding_arguments();
+    // Bounds of a parameter, a constant, and data: all leave room for the variable where they are ends of a support.
+    let (bounds, constant, data) = match (spec.domain, spec.role) {
+        (Domain::NonNegativeInteger, _) => ("", "7", "trials"),
+        (Domain::Real, Role::Bound) if ends.1 == Some(position) => (" in [1.5, 4]", "2.25", "between + 3"),
+        (Domain::Real, Role::Bound) => (" in [-3, -1]", "-1.5", "between - 3"),
+        (Domain::Positive, _) if ends.0 == Some(position) => (" in [0.1, 0.4]", "0.3", "positive / 5"),
+        (Domain::Positive, _) => (" > 0", "1.4", "positive"),
+        (Domain::Probability | Domain::Proportion, _) => (" in [0, 1]", "0.4", "unit"),
+        (Domain::Real, _) => ("", "0.35", "real"),
     };
     match form {
         Scalar => (format!("param {name}{bounds}\n"), name),
         Vector => (format!("param {name}[J]{bounds}\n"), name),
-        Constant => {
-            let text = match (spec.role, spec.domain) {
-                (Role::Bound, _) => {
-                    if last {
-                        "2.25"
-                    } else {
-                        "-1.5"
-                    }
-                }
-                (_, Domain::Real) => "0.35",
-                (_, Domain::Positive) => "1.4",
-                (_, Domain::NonNegativeInteger) => "7",
-            };
-            (String::new(), text.into())
-        }
-        Data => {
-            let text = match (spec.role, spec.domain) {
-                (Role::Bound, _) => {
-                    if last {
-                        "between + 3"
-                    } else {
-                        "between - 3"
-                    }
-                }
-                (_, Domain::Real) => "real",
-                (_, Domain::Positive) => "positive",
-                (_, Domain::NonNegativeInteger) => "trials",
-            };
-            (String::new(), text.into())
-        }
+        Constant => (String::new(), constant.into()),
+        Data => (String::new(), data.into()),
     }
 }
 
 /// Declarations of all arguments, and the call.
 fn call(d: &Distribution, forms: &[Form]) -> (String, String) {
-    let parts = d.arguments.iter().zip(forms).enumerate().map(|(i, (spec, &form))| argument(i, spec, form));
+    let parts = forms.iter().enumerate().map(|(position, &form)| argument(d, position, form));
     let (declarations, texts): (Vec<String>, Vec<String>) = parts.unzip();
     (declarations.concat(), format!("{}({})", d.name, texts.join(", ")))
 }
@@ -99,10 +76,18 @@ fn variable(d: &Distribution) -> (&'static str, &'static str) {
         Support::Positive | Support::NonNegative => (" > 0", "positive"),
         Support::UnitInterval => (" in [0, 1]", "unit"),
         Support::BetweenArguments => (" in [-0.9, 1.4]", "between"),
+        Support::AboveArgument => (" > 0.42", "positive"),
+        Support::Circle => (" in [-3.1, 3.1]", "real"),
         Support::Binary => ("", "binary"),
         Support::Counts => ("", "counts"),
         Support::CountsToArgument => ("", "successes"),
     }
+}
+
+/// Whether an end of the support is not a number known from the data, so that no prior can be written with it.
+fn moves(d: &Distribution, forms: &[Form]) -> bool {
+    let (lower, upper) = d.support.bounding_arguments();
+    [lower, upper].into_iter().flatten().any(|i| matches!(forms[i], Scalar | Vector))
 }
 
 fn plain(d: &Distribution) -> Vec<Case> {
@@ -131,8 +116,7 @@ fn plain(d: &Distribution) -> Vec<Case> {
         if !d.support.is_integer() {
             cases.push(Case::new(format!("x ~ {call}"), &format!("{declarations}param x{bounds}\nx ~ {call}")));
             // A matrix, and a prior written into the declaration where its support is known from the data.
-            let is_free = d.support == Support::BetweenArguments && is_active(&list);
-            if !is_free {
+            if !moves(d, &list) {
                 let text = format!("{declarations}param x[K, J] ~ {call}\nreport total = sum(x)");
                 cases.push(Case::new(format!("param x[K, J] ~ {call}"), &text));
             }
@@ -149,6 +133,8 @@ fn intervals(d: &Distribution) -> Vec<(&'static str, &'static str)> {
         Support::NonNegative => vec![("0.5", "2.5"), ("0.5", "inf"), ("0", "2"), ("0.4", "0.45"), ("-1", "1")],
         Support::UnitInterval => vec![("0.2", "0.7"), ("0", "0.6"), ("0.3", "1"), ("0.4", "0.42")],
         Support::BetweenArguments => vec![("-0.5", "1.2"), ("-5", "0.3"), ("0.4", "0.41")],
+        Support::AboveArgument => vec![("0.5", "2.5"), ("0.5", "inf"), ("0.05", "2"), ("0.6", "0.65")],
+        Support::Circle => vec![("-1", "2"), ("-3", "0.3"), ("0.4", "0.45"), ("-4", "1")],
         Support::Counts | Support::Binary | Support::CountsToArgument => vec![],
     }
 }
@@ -159,10 +145,14 @@ fn truncated(d: &Distribution) -> Vec<Case> {
         let forms =
             |spec: &Argument| if spec.mass_gradient { vec![Constant, Scalar, Vector] } else { vec![Constant, Data] };
         // What the support allows of the interval.
-        let least = if d.support == Support::Real || lo != "-1" { lo } else { "0" };
-        let (x_lo, x_hi) =
-            if d.support == Support::BetweenArguments && lo == "-5" { ("-0.9", hi) } else { (least, hi) };
-        let bounds = match (x_lo, x_hi) {
+        let x_lo = match (d.support, lo) {
+            (Support::NonNegative, "-1") => "0",
+            (Support::BetweenArguments, "-5") => "-0.9",
+            (Support::AboveArgument, "0.05") => "0.42",
+            (Support::Circle, "-4") => "-3.1",
+            _ => lo,
+        };
+        let bounds = match (x_lo, hi) {
             (lo, "inf") => format!("> {lo}"),
             ("-inf", hi) => format!("< {hi}"),
             (lo, hi) => format!("in [{lo}, {hi}]"),
@@ -172,29 +162,25 @@ fn truncated(d: &Distribution) -> Vec<Case> {
             let call = format!("{call} in [{lo}, {hi}]");
             let text = format!("{declarations}param x[J] {bounds}\nx ~ {call}");
             cases.push(Case::new(format!("x[J] ~ {call}"), &text));
-            // The ends of a uniform prior are known from the data.
-            let movable_end = d.support == Support::BetweenArguments && list.contains(&Scalar);
-            if !list.contains(&Vector) && !list.contains(&Data) && x_lo == lo && !movable_end {
+            if !list.contains(&Vector) && !list.contains(&Data) && x_lo == lo && !moves(d, &list) {
                 let text = format!("{declarations}param x ~ {call}\nreport twice = 2 * x");
                 cases.push(Case::new(format!("param x ~ {call}"), &text));
             }
         }
     }
     // Observed data, truncated where they cannot lie outside.
-    if let Some((lo, hi)) = (!d.support.is_integer()).then_some(if d.support == Support::UnitInterval {
-        ("0.1", "0.9")
-    } else if d.support == Support::Real || d.support == Support::BetweenArguments {
-        ("-1.45", "1.3")
-    } else {
-        ("0.4", "inf")
-    }) {
-        let forms = |spec: &Argument| if spec.mass_gradient { vec![Scalar, Vector] } else { vec![Data] };
-        let (_, data) = variable(d);
-        for list in combinations(d, forms) {
-            let (declarations, call) = call(d, &list);
-            let text = format!("param other ~ normal(0, 1)\n{declarations}observe {data} ~ {call} in [{lo}, {hi}]");
-            cases.push(Case::new(format!("{data} ~ {call} in [{lo}, {hi}]"), &text));
-        }
+    let (lo, hi) = match d.support {
+        Support::Counts | Support::Binary | Support::CountsToArgument => return cases,
+        Support::UnitInterval => ("0.1", "0.9"),
+        Support::Real | Support::BetweenArguments | Support::Circle => ("-1.45", "1.3"),
+        Support::Positive | Support::NonNegative | Support::AboveArgument => ("0.4", "inf"),
+    };
+    let forms = |spec: &Argument| if spec.mass_gradient { vec![Scalar, Vector] } else { vec![Data] };
+    let (_, data) = variable(d);
+    for list in combinations(d, forms) {
+        let (declarations, call) = call(d, &list);
+        let text = format!("param other ~ normal(0, 1)\n{declarations}observe {data} ~ {call} in [{lo}, {hi}]");
+        cases.push(Case::new(format!("{data} ~ {call} in [{lo}, {hi}]"), &text));
     }
     cases
 }

@@ -15,9 +15,10 @@ fn slow_mass(d: &Distribution, lo: f64, hi: f64, args: &[f64]) -> f64 {
         return sum;
     }
     // Heavy tails by x = mu + sigma sinh(u), ends of the support far away by log and logit.
-    let (mu, sigma) = if d.location_scale { (args[args.len() - 2], args[args.len() - 1]) } else { (0.0, 1.0) };
+    let role = |role: Role| argument_of(d, role, args).filter(|_| d.location_scale);
+    let (mu, sigma) = (role(Role::Location).unwrap_or(0.0), role(Role::Scale).unwrap_or(1.0));
     let inner = match d.support {
-        Support::Positive | Support::NonNegative => Transform::Lower(0.0),
+        Support::Positive | Support::NonNegative | Support::AboveArgument => Transform::Lower(0.0),
         Support::UnitInterval => Transform::Interval(0.0, 1.0),
         _ => Transform::Identity,
     };
@@ -84,13 +85,20 @@ fn mass_gradients_are_differences() {
                     assert!(g[i].is_nan());
                     continue;
                 }
-                // The bounds of a uniform are corners of its mass; stay on the side of the interval.
-                if d.support == Support::BetweenArguments && (p == 0.0 || q == 1.0) {
+                // The ends of a support are corners of the mass; stay on the side of the interval.
+                let is_corner =
+                    d.support == Support::BetweenArguments || (d.support == Support::AboveArgument && i == 0);
+                if is_corner && (p == 0.0 || q == 1.0) {
                     continue;
                 }
                 let mass = |v: f64| d.log_mass(lo, hi, &with(args, i, v), &mut [0.0; MAX_ARGUMENTS][..args.len()]);
-                let scale =
-                    argument_scale(d, args, i) * if d.arguments[i].role == Role::Bound { p.min(1.0 - q) } else { 0.1 };
+                let scale = if d.support == Support::AboveArgument && i == 0 {
+                    (lo - args[0]).min(0.1 * args[0])
+                } else if d.arguments[i].role == Role::Bound {
+                    argument_scale(d, args, i) * p.min(1.0 - q)
+                } else {
+                    0.1 * argument_scale(d, args, i)
+                };
                 let slope = difference(mass, args[i], 1e-2 * scale);
                 let allowed = 1e-6 * g[i].abs() + 1e-11 * value.abs().max(1.0) / scale;
                 assert!((slope - g[i]).abs() <= allowed, "{} {args:?} {p} {q} {i}: {} {slope}", d.name, g[i]);
@@ -161,6 +169,26 @@ fn far_and_narrow_intervals_keep_their_digits() {
     assert!(normal.log_mass(f64::NAN, 1.0, &[0.0, 1.0], &mut g).is_nan());
     assert_eq!(normal.log_mass(2.0, 1.0, &[0.0, 1.0], &mut g), f64::NEG_INFINITY);
     assert_eq!(normal.log_mass(2.0, 2.0, &[0.0, 1.0], &mut g), f64::NEG_INFINITY);
+}
+
+#[test]
+fn masses_about_a_corner_are_exact() {
+    let laplace = find("laplace").unwrap();
+    let args = [0.7, 2.0];
+    for (below, above) in [(0.1, 0.05), (1e-6, 3e-6), (1e-3, 4.0)] {
+        let (lo, hi) = (args[0] - below, args[0] + above);
+        let mut g = [0.0; 2];
+        let value = laplace.log_mass(lo, hi, &args, &mut g);
+        let mass = |mu: f64, sigma: f64| -0.5 * ((-(hi - mu) / sigma).exp_m1() + (-(mu - lo) / sigma).exp_m1());
+        let want = mass(args[0], args[1]);
+        assert!((value.exp() / want - 1.0).abs() < 1e-14 + 4.0 * f64::EPSILON / below.min(above), "{value} {want}");
+        let in_mu = 0.25 * ((-below / args[1]).exp() - (-above / args[1]).exp()) / want;
+        let in_sigma = -0.125 * (below * (-below / 2.0).exp() + above * (-above / 2.0).exp()) / want;
+        assert!(
+            (g[0] - in_mu).abs() < 1e-9 * in_mu.abs() && (g[1] - in_sigma).abs() < 1e-9,
+            "{g:?} {in_mu} {in_sigma}"
+        );
+    }
 }
 
 #[derive(serde::Deserialize)]
