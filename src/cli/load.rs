@@ -5,7 +5,7 @@ use super::error::CliError;
 use crate::archive::{InputFile, digest};
 use crate::base::Source;
 use crate::bind::{BindOptions, Input, Plan, bind};
-use crate::data::{self, Repair, load_arrays};
+use crate::data::{self, Repair, counted, load_arrays};
 use crate::model::{Model, check_text};
 use std::path::Path;
 
@@ -68,7 +68,8 @@ fn repair_notes(repairs: &[Repair], path: &Path) -> Vec<String> {
     }
     if streams > 0 {
         let path = path.display();
-        notes.push(format!("{entries} missing entries in {streams} streams are masked; `msrm data {path}` lists them"));
+        let (entries, streams) = (counted(entries, "missing entry", "missing entries"), counted(streams, "stream", "streams"));
+        notes.push(format!("masked: {entries} in {streams}; `msrm data {path}` lists them"));
     }
     notes
 }

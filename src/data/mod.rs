@@ -21,5 +21,6 @@ pub use error::{ColumnFaults, DataError};
 pub use finding::{BadName, BadRow, Extent, Fault, FeatureMismatch, Findings, Repeat, StreamName};
 pub use inspect::{Inspection, StreamFacts, inspect};
 pub use load::{Duplicates, Loaded, Options, load, load_arrays};
+pub use names::counted;
 pub use recording::{Recording, Stream};
 pub use repair::Repair;

@@ -49,7 +49,7 @@ pub(super) fn brief(names: &[String], most: usize) -> String {
 }
 
 /// A count with its noun.
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 

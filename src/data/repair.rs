@@ -1,6 +1,7 @@
 //! What was mended while reading: nothing is changed in silence.
 
 use super::finding::{Findings, StreamName};
+use super::names::counted;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -44,13 +45,14 @@ impl fmt::Display for Repair {
             }
             Repair::Averaged { file, stream, entries, lines } => {
                 let lines = lines.lines();
-                write!(f, "{}: {stream}: averaged {entries} repeated entries; {lines}", file.display())
+                let what = counted(*entries, "repeated entry", "repeated entries");
+                write!(f, "{}: {stream}: averaged {what}; {lines}", file.display())
             }
             Repair::Masked { file, stream, tokens, absent } => write!(
                 f,
-                "{}: {stream}: {} entries masked: {tokens} marked missing, {absent} without a row",
+                "{}: {stream}: {} masked: {tokens} marked missing, {absent} without a row",
                 file.display(),
-                tokens + absent
+                counted(tokens + absent, "entry", "entries")
             ),
             Repair::Skipped { file } => write!(f, "{}: not a table, not read", file.display()),
         }

@@ -33,7 +33,7 @@ pub enum LowerError {
 pub fn lower(plan: &Plan) -> Result<Program, LowerError> {
     let mut lowerer = Lowerer::default();
     let gridded = match (&plan.model.shared, &plan.shared) {
-        (Some(shared), Some(s)) if s.grid_step.is_some() => Some(Arc::new(gridded_from_plan(s, shared.standardized)?)),
+        (Some(shared), Some(s)) if s.grid_step.is_some() => Some(Arc::new(gridded_from_plan(shared, s)?)),
         _ => None,
     };
     for block in &plan.blocks {

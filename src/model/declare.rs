@@ -377,6 +377,16 @@ pub(super) fn literal(typed: &Typed) -> Option<f64> {
     }
 }
 
+/// The value of arithmetic over plain numbers, such as `1 / 6`.
+pub(super) fn constant(typed: &Typed) -> Option<f64> {
+    match &typed.kind {
+        TypedKind::Number(n) => Some(*n),
+        TypedKind::Unary(op, inner) => constant(inner).map(|v| op.value(v)),
+        TypedKind::Binary(op, l, r) => Some(op.value(constant(l)?, constant(r)?)),
+        _ => None,
+    }
+}
+
 /// Finite ends of the support, where they do not depend on arguments.
 pub(super) fn constant_support(distribution: &Distribution) -> (Option<f64>, Option<f64>) {
     if distribution.support.depends_on_arguments() {

@@ -1,5 +1,6 @@
 //! Checks of the shared-response statements: which belong together, and the forms they may take.
 
+use super::declare::constant;
 use super::scope::{Entry, Scope};
 use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
@@ -26,6 +27,32 @@ pub(super) struct Draft {
 }
 
 const OBSERVE_FORM: &str = "observe x ~ normal(b + response(z) * w, sqrt(v))";
+
+/// Name and value of a parameter of a response: `width = 1.5`.
+fn response_parameter<'a>(scope: &mut Scope, argument: &'a Argument) -> Result<(&'a str, f64), Option<Diagnostic>> {
+    let wrong = |text: &str| {
+        Some(
+            Diagnostic::error(Code::Arguments, argument.span, text)
+                .expected("a name and a number, for example `lag = 2`"),
+        )
+    };
+    let Some(name) = &argument.name else {
+        return Err(wrong("a parameter of a response is given by name"));
+    };
+    let Some(value) = &argument.value else {
+        let error = Diagnostic::error(
+            Code::SharedResponse,
+            argument.span,
+            format!("`{}` would be learned, which this version cannot do", name.name),
+        );
+        return Err(Some(error.help(format!("fix it at a number, for example `{} = 2`", name.name))));
+    };
+    let typed = scope.expr(value).ok_or(None)?;
+    match constant(&typed) {
+        Some(number) => Ok((&name.name, number)),
+        None => Err(wrong("a parameter of a response is a plain number")),
+    }
+}
 
 impl Draft {
     pub fn recording(&mut self, scope: &mut Scope, name: &Ident, standardized: bool) {
@@ -73,13 +100,46 @@ impl Draft {
             scope.errors.push(Diagnostic::error(Code::UnknownFunction, family.span, text).help(help));
             return;
         };
-        if let Some(first) = arguments.first() {
-            let text = format!("`{}` has no parameters", entry.name);
-            scope
-                .errors
-                .push(Diagnostic::error(Code::Arguments, first.span, text).help(format!("write `{}()`", entry.name)));
+        if !entry.is_parametric() {
+            scope.errors.push(
+                Diagnostic::error(
+                    Code::SharedResponse,
+                    family.span,
+                    format!("`{}` cannot be written in a model file", entry.name),
+                )
+                .help("a sampled curve is for the Rust library; take a response with parameters"),
+            );
+            return;
         }
-        self.responses.push((modality.clone(), entry.default));
+        let mut given: Vec<(&str, f64)> = Vec::new();
+        for argument in arguments {
+            match response_parameter(scope, argument) {
+                Ok(pair) => given.push(pair),
+                Err(error) => {
+                    scope.errors.extend(error);
+                    return;
+                }
+            }
+        }
+        match crate::response::build(entry.name, &given) {
+            Ok(response) => self.responses.push((modality.clone(), response)),
+            Err(error) => {
+                let parameters: Vec<String> =
+                    entry.parameters.iter().map(|p| format!("{} = {}", p.name, p.default)).collect();
+                scope.errors.push(
+                    Diagnostic::error(
+                        Code::Arguments,
+                        family.span.to(arguments.last().map_or(family.span, |a| a.span)),
+                        error.to_string(),
+                    )
+                    .help(format!(
+                        "with its defaults: `{}({})`",
+                        entry.name,
+                        parameters.join(", ")
+                    )),
+                );
+            }
+        }
     }
 
     /// Records an error in the declaration of `name`.
@@ -330,6 +390,16 @@ impl Draft {
                 );
             }
             _ => {}
+        }
+        if let (false, Some((modality, _))) = (objective, self.responses.iter().find(|r| r.1 != Response::Identity)) {
+            return scope.error(
+                Diagnostic::error(
+                    Code::SharedResponse,
+                    modality.span,
+                    "a latent with a process takes only `identity()` responses in this version",
+                )
+                .help("write `latent z on grid(STEP)` and `minimize balanced_squares(x, response(z) * w) + ...`"),
+            );
         }
         if objective && let Some(weight) = self.offset.as_ref().or(self.noise.as_ref()) {
             return scope.error(

@@ -34,8 +34,8 @@ pub(super) fn alternate(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Mode, FitError> {
-    let standardized = plan.model.shared.as_ref().is_some_and(|s| s.standardized);
-    let problem = gridded_from_plan(shared, standardized).map_err(FitError::Gridded)?;
+    let model = plan.model.shared.as_ref().ok_or(FitError::NotGridded)?;
+    let problem = gridded_from_plan(model, shared).map_err(FitError::Gridded)?;
     let coefficient = |term| shared.objective.iter().find(|o| o.0 == term).map_or(0.0, |o| o.1);
     // The solver minimises with the squares at weight one; the objective is scaled back for the report.
     let squares = coefficient(SharedTerm::BalancedSquares);

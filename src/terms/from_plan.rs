@@ -1,17 +1,32 @@
 //! Makes the structured terms of a Plan from its recording.
 
 use super::filtered::{FilteredGp, Observation, TermError};
-use super::gridded::{GriddedError, Options, Problem};
+use super::gridded::{GriddedError, Notice, Options, Problem, ResponseRows};
 use crate::bind::SharedPlan;
+use crate::model::Shared;
+use std::sync::Arc;
 
-/// The gridded objective over the recording of a plan.
+/// The gridded objective of `model` over the recording of its plan.
 ///
 /// # Errors
-/// Recordings that the objective cannot take.
-pub fn gridded_from_plan(shared: &SharedPlan, standardized: bool) -> Result<Problem, GriddedError> {
+/// Recordings that the objective cannot take, and streams too short for their response.
+pub fn gridded_from_plan(model: &Shared, shared: &SharedPlan) -> Result<Problem, GriddedError> {
     let step = shared.grid_step.unwrap_or(f64::NAN);
-    let problem = Problem::new(&shared.recording, &Options { standardized, ..Options::new(shared.factors, step) })?;
-    debug_assert_eq!(problem.latent_count(), shared.grid_nodes().iter().sum::<usize>() * shared.factors);
+    let options = Options { standardized: model.standardized, ..Options::new(shared.factors, step) };
+    let mut rows: Vec<Arc<ResponseRows>> = Vec::with_capacity(shared.recording.modalities.len());
+    for modality in &shared.recording.modalities {
+        rows.push(Arc::new(match model.responses.iter().find(|(m, _)| m == modality) {
+            Some((_, response)) => ResponseRows::new(response)
+                .map_err(|reason| GriddedError::Response { modality: modality.clone(), reason })?,
+            None => ResponseRows::identity(),
+        }));
+    }
+    let problem = Problem::with_responses(&shared.recording, &options, &|_, m| rows[m].clone())?;
+    for notice in &problem.notices {
+        if let Notice::NotFitted { participant, modality } = notice {
+            return Err(GriddedError::TooShort { participant: participant.clone(), modality: modality.clone() });
+        }
+    }
     Ok(problem)
 }
 

@@ -7,6 +7,12 @@ use super::banded::Pivot;
 pub enum GriddedError {
     #[error("the number of factors must be at least 1")]
     NoFactors,
+    #[error("modality `{modality}`: {reason}")]
+    Response { modality: String, reason: crate::response::ResponseError },
+    #[error(
+        "participant `{participant}`, modality `{modality}`: no row lies far enough inside its runs for the response of the modality; give it a shorter response, or leave it out of the recording"
+    )]
+    TooShort { participant: String, modality: String },
     #[error("the grid step must be a finite positive number of seconds, not {step}")]
     GridStep { step: f64 },
     #[error("the gap threshold must be a finite positive number of seconds, not {threshold}")]

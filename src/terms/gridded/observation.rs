@@ -3,8 +3,6 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use crate::response::Response;
-
 /// A regular grid of latent nodes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grid {
@@ -47,30 +45,6 @@ pub trait ObservationRows: Debug + Send + Sync {
 
     /// Appends to `weights` the row of H at time `t` as weights on consecutive nodes and returns the first of these nodes.
     fn row(&self, t: f64, grid: &Grid, weights: &mut Vec<f64>) -> usize;
-}
-
-impl ObservationRows for Response {
-    fn envelope(&self) -> (f64, f64) {
-        self.support()
-    }
-
-    fn row(&self, t: f64, grid: &Grid, weights: &mut Vec<f64>) -> usize {
-        match self {
-            Response::Identity => {
-                let (cell, right) = grid.locate(t);
-                if right == 0.0 {
-                    weights.push(1.0);
-                    cell
-                } else if right == 1.0 {
-                    weights.push(1.0);
-                    cell + 1
-                } else {
-                    weights.extend([1.0 - right, right]);
-                    cell
-                }
-            }
-        }
-    }
 }
 
 /// Whether a response with envelope [lo, hi] may use a row at `t`: the latent it looks at, t - hi to t - lo, must lie in

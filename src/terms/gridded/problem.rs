@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::build::build;
 use super::error::GriddedError;
 use super::observation::{Grid, ObservationRows, Rows};
+use super::response_rows::ResponseRows;
 use super::standardize::Scale;
 use crate::data::Recording;
-use crate::response::Response;
 
 /// Whether the ridge on a pair's loadings is also divided by its number of features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,7 +206,7 @@ impl Problem {
     /// The problem in which every stream follows the latent itself. A response with a delay or width comes in
     /// through [`Problem::with_responses`].
     pub fn new(recording: &Recording, options: &Options) -> Result<Problem, GriddedError> {
-        Problem::with_responses(recording, options, &|_, _| Arc::new(Response::Identity))
+        Problem::with_responses(recording, options, &|_, _| Arc::new(ResponseRows::identity()))
     }
 
     /// The problem whose stream of participant `p` and modality `m` (indices of the recording) has the response
@@ -222,7 +222,7 @@ impl Problem {
     /// The problem of other data under this problem's scales, responses and modality weights, with its own grids and
     /// weights. Every participant, modality and feature must be known here.
     pub fn condition(&self, recording: &Recording) -> Result<Problem, GriddedError> {
-        build(recording, &self.options, &|_, _| Arc::new(Response::Identity), Some(self))
+        build(recording, &self.options, &|_, _| Arc::new(ResponseRows::identity()), Some(self))
     }
 
     /// Number K of factors.

@@ -11,9 +11,9 @@ use super::super::start::spectral;
 use super::super::steps::Steps;
 use super::super::*;
 use super::distance;
-use super::responses::{Gamma3, Gaussian, gamma3_end};
+use super::reference::ReferenceRows;
 use crate::data::{Recording, Stream};
-use crate::response::Response;
+use crate::response::{Response, build};
 
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -85,8 +85,23 @@ fn clock_weights_match() {
     }
 }
 
-/// The responses of the golden fits: brain Gaussian(0.6, 0.4), rate Gamma(3, 0.3) at lag 0.1, eye Identity.
-fn fixed_problem(golden: &Value) -> Problem {
+/// Rows of a response of fixed parameters.
+fn rows(response: &Response) -> Arc<dyn ObservationRows> {
+    Arc::new(ResponseRows::new(response).unwrap())
+}
+
+/// The responses of the golden fits: brain Gaussian(0.6, 0.4), rate Gamma(3, 0.3) at lag 0.1, eye identity.
+fn fixed_response(modality: &str) -> Response {
+    match modality {
+        "brain" => build("gaussian", &[("width", 0.6), ("lag", 0.4)]),
+        "rate" => build("gamma", &[("shape", 3.0), ("scale", 0.3), ("lag", 0.1)]),
+        _ => build("identity", &[]),
+    }
+    .unwrap()
+}
+
+/// The problem of a golden fit with the given rows for the gamma response.
+fn fixed_problem(golden: &Value, gamma_rows: &dyn Fn(&Response) -> Arc<dyn ObservationRows>) -> Problem {
     let recording = recording(&golden["data"]);
     let settings = &golden["settings"];
     let mut options = Options::new(settings["features"].as_u64().unwrap() as usize, number(&settings["latent_dt"]));
@@ -94,12 +109,16 @@ fn fixed_problem(golden: &Value) -> Problem {
         options.loading_scaling = LoadingScaling::Feature;
     }
     let modalities = recording.modalities.clone();
-    Problem::with_responses(&recording, &options, &|_, m| match modalities[m].as_str() {
-        "brain" => Arc::new(Gaussian { width: 0.6, lag: 0.4, envelope: (0.4 - 3.6, 0.4 + 3.6) }),
-        "rate" => Arc::new(Gamma3 { scale: 0.3, lag: 0.1, envelope: (0.1, 0.1 + 0.3 * gamma3_end()) }),
-        _ => Arc::new(Response::Identity),
+    Problem::with_responses(&recording, &options, &|_, m| {
+        let response = fixed_response(&modalities[m]);
+        if modalities[m] == "rate" { gamma_rows(&response) } else { rows(&response) }
     })
     .unwrap()
+}
+
+/// The golden fits integrate gamma curves by a coarse rule.
+fn coarse(response: &Response) -> Arc<dyn ObservationRows> {
+    Arc::new(ReferenceRows::new(response))
 }
 
 fn strengths(settings: &Value) -> Strengths {
@@ -115,7 +134,7 @@ fn strengths(settings: &Value) -> Strengths {
 /// Runs a golden fit, a random one from the loadings that were drawn there, and compares everything it reports.
 fn check_fit(file: &str, start: Start, tolerance: f64) {
     let golden = read(file);
-    let problem = fixed_problem(&golden);
+    let problem = fixed_problem(&golden, &coarse);
     let settings = &golden["settings"];
     let start = match start {
         Start::Random => Start::Loadings(loadings(&problem, &golden["initial_loadings"])),
@@ -217,6 +236,23 @@ fn fit_from_a_spectral_start_matches() {
 }
 
 #[test]
+fn converged_gamma_rows_move_a_golden_fit_no_further_than_the_coarse_rule_is_off() {
+    let golden = read(include_str!("../../../../tests/golden/r_fit_k1_fixed.json"));
+    let options = |problem: &Problem| SolveOptions {
+        strengths: strengths(&golden["settings"]),
+        start: Start::Loadings(loadings(problem, &golden["initial_loadings"])),
+        max_iterations: golden["settings"]["max_iter"].as_u64().unwrap() as usize,
+        tolerance: number(&golden["settings"]["tol"]),
+        ..SolveOptions::default()
+    };
+    let problem = fixed_problem(&golden, &rows);
+    let fit = solve(&problem, &options(&problem), None).unwrap();
+    let wanted = number(&golden["objective_final"]);
+    assert!((fit.components.total - wanted).abs() < 1e-7 * wanted);
+    assert!(fit.components.total != wanted);
+}
+
+#[test]
 fn parts_gradients_steps_and_spectral_start_match() {
     let golden = read(include_str!("../../../../tests/golden/r_objective_k3.json"));
     let recording = recording(&golden["data"]);
@@ -228,15 +264,19 @@ fn parts_gradients_steps_and_spectral_start_match() {
         let kernel = &golden["kernels"][&participants[p]][&modalities[m]]["parameters"];
         let lag = number(&kernel["lag"]);
         match modalities[m].as_str() {
-            "brain" => Arc::new(Gaussian {
-                width: number(&kernel["width"]),
-                lag,
-                envelope: (-0.4 - 6.0 * 0.9, 1.2 + 6.0 * 0.9),
-            }),
-            "rate" => {
-                Arc::new(Gamma3 { scale: number(&kernel["scale"]), lag, envelope: (-0.3, 0.5 + 0.4 * gamma3_end()) })
+            "brain" => {
+                let response = build("gaussian", &[("width", number(&kernel["width"])), ("lag", lag)]).unwrap();
+                // The width is bounded by 0.3 and 0.9, the lag by -0.4 and 1.2.
+                let envelope = response.envelope(&[Some((0.3, 0.9)), Some((-0.4, 1.2))]).unwrap();
+                Arc::new(ResponseRows::with_envelope(&response, envelope).unwrap())
             }
-            _ => Arc::new(Response::Identity),
+            "rate" => {
+                let given = [("shape", 3.0), ("scale", number(&kernel["scale"])), ("lag", lag)];
+                let response = build("gamma", &given).unwrap();
+                let envelope = response.envelope(&[None, Some((0.2, 0.4)), Some((-0.3, 0.5))]).unwrap();
+                Arc::new(ReferenceRows::with_envelope(&response, envelope))
+            }
+            _ => rows(&Response::Identity),
         }
     })
     .unwrap();

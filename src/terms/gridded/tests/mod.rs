@@ -3,8 +3,10 @@
 mod algebra;
 mod golden;
 mod invariance;
+mod planted;
 mod preparation;
-mod responses;
+mod reference;
+mod rows;
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
