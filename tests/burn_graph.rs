@@ -12,10 +12,14 @@ use common::bundled::plans;
 use common::corpus::cases;
 use common::points::point;
 use msrm::bind::Plan;
-use msrm::graph::{BurnDensity, Coordinates, Device, LogDensity, Program, Tape, lower};
+use msrm::graph::{
+    BurnDensity, Coordinates, Device, LogDensity, Node, Op, Program, Rejection, Structured, Tape, lower,
+};
+use std::any::Any;
 use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Chains evaluated together.
 const CHAINS: usize = 5;
@@ -139,7 +143,7 @@ fn evaluators_on_several_threads_give_the_same_numbers() {
         for thread in 0..4 {
             let (densities, alone, numbers) = (&densities, &alone, &numbers);
             scope.spawn(move || {
-                for round in 0..20 {
+                for round in 0..100 {
                     // Every thread starts with another model, so that different graphs meet.
                     let at = (thread + round) % densities.len();
                     let (name, program, points) = &densities[at];
@@ -148,6 +152,64 @@ fn evaluators_on_several_threads_give_the_same_numbers() {
             });
         }
     });
+}
+
+/// A term that counts how many evaluations are inside it at once.
+#[derive(Default)]
+struct Witness {
+    inside: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Structured for Witness {
+    fn name(&self) -> &'static str {
+        "witness"
+    }
+
+    fn workspace(&self) -> Box<dyn Any + Send> {
+        Box::new(())
+    }
+
+    fn value_gradient(
+        &self,
+        inputs: &[&[f64]],
+        gradient: &mut [&mut [f64]],
+        _: &mut (dyn Any + Send),
+    ) -> Result<f64, Rejection> {
+        let now = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(1));
+        self.inside.fetch_sub(1, Ordering::SeqCst);
+        gradient[0][0] += 3.0;
+        Ok(3.0 * inputs[0][0])
+    }
+}
+
+/// Gradients are lost too rarely to show on every machine, so the lock is looked at as well: one graph at a time, also
+/// of different densities.
+#[test]
+fn one_graph_is_built_at_a_time() {
+    let _reading = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
+    let witness = Arc::new(Witness::default());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let term: Arc<dyn Structured> = witness.clone();
+            scope.spawn(move || {
+                let nodes = vec![
+                    Node { op: Op::Parameter { offset: 0 }, len: 1, active: true },
+                    Node { op: Op::Structured { term, inputs: vec![0] }, len: 1, active: true },
+                ];
+                let program = Program { nodes, terms: vec![("witness".into(), 1)], outputs: vec![], dim: 1 };
+                let burn = BurnDensity::new(Arc::new(program), Device::NdArray);
+                let mut gradient = [0.0];
+                for _ in 0..10 {
+                    let value = burn.evaluator().log_density_gradient(&[2.0], &mut gradient);
+                    assert_eq!((value, gradient), (Ok(6.0), [3.0]));
+                }
+            });
+        }
+    });
+    assert_eq!(witness.most.load(Ordering::SeqCst), 1);
 }
 
 /// Bytes of this process in memory.

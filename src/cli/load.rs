@@ -68,7 +68,8 @@ fn repair_notes(repairs: &[Repair], path: &Path) -> Vec<String> {
     }
     if streams > 0 {
         let path = path.display();
-        let (entries, streams) = (counted(entries, "missing entry", "missing entries"), counted(streams, "stream", "streams"));
+        let (entries, streams) =
+            (counted(entries, "missing entry", "missing entries"), counted(streams, "stream", "streams"));
         notes.push(format!("masked: {entries} in {streams}; `msrm data {path}` lists them"));
     }
     notes
