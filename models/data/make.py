@@ -70,7 +70,7 @@ for person in ["ada", "ben", "cleo", "dan"]:
     weights = {"rating": [rng.gauss(1.2, 0.3)], "physio": [rng.gauss(0.8, 0.4), rng.gauss(-0.6, 0.4)]}
     shift = {"rating": [rng.uniform(3, 5)], "physio": [rng.uniform(60, 80), rng.uniform(1, 2)]}
     for film, length in films.items():
-        for modality, step, names in [("rating", 1.0, ["valence"]), ("physio", 0.75, ["heart_rate", "eda"])]:
+        for modality, step, names in [("rating", 1.0, ["valence"]), ("physio", 0.75, ["heart_rate", "skin"])]:
             if person == "dan" and film == "film-2" and modality == "physio":
                 continue
             t = rng.choice([0.0, 0.5])

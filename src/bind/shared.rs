@@ -333,7 +333,11 @@ impl SharedPlan {
 
 /// First key in the sorted order of (participant, modality, feature) names.
 fn anchor(recording: &Recording, keys: &[Key]) -> usize {
-    let name = |k: &Key| (&recording.participants[k.participant], &recording.modalities[k.modality], k.feature);
+    let name = |k: &Key| {
+        let stream = recording.streams.iter().find(|s| s.participant == k.participant && s.modality == k.modality);
+        let feature = stream.map(|s| &s.features[k.feature]);
+        (&recording.participants[k.participant], &recording.modalities[k.modality], feature)
+    };
     (0..keys.len()).min_by_key(|&i| name(&keys[i])).unwrap_or(0)
 }
 
