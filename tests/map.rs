@@ -272,7 +272,8 @@ fn gp_msrm_does_not_depend_on_shifts_or_the_order_of_rows() {
     for (what, csv) in [("a shifted feature", shifted), ("reversed rows", reversed)] {
         let other = find(&csv);
         close(other.value, plain.value, 1e-9, what);
-        for label in ["ell", "w[ben,rating,valence,1]", "w[ada,physio,skin,1]", "b[ada,physio,skin]", "v[cleo,physio]"] {
+        for label in ["ell", "w[ben,rating,valence,1]", "w[ada,physio,skin,1]", "b[ada,physio,skin]", "v[cleo,physio]"]
+        {
             // The sign of the loadings follows the anchor, which is the first of the sorted names in any order.
             close(value(&other, label), value(&plain, label), 1e-4, &format!("{label} with {what}"));
         }
