@@ -1,4 +1,13 @@
-//! MAP and NUTS over a `LogDensity`: pure steps, no input or output.
+//! MAP, NUTS and MAMS over a `LogDensity`: pure steps, no input or output.
 
+mod adapt;
+pub mod mams;
 pub mod nuts;
 pub mod optimize;
+mod start;
+mod transition;
+
+#[cfg(test)]
+mod moment_check;
+#[cfg(test)]
+mod test_densities;

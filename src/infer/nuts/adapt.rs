@@ -1,60 +1,11 @@
-//! Step size adaptation and the schedule of a warm-up.
+//! The first step size and the schedule of a warm-up.
 //!
-//! Dual averaging (Nesterov 2009; Hoffman & Gelman 2014, section 3.2) with gamma 0.05, t0 10, kappa 0.75 and
-//! mu = log(10 e). Windows as in Stan: 75 iterations of step size only, then 25, 50, 100, ... iterations at whose ends
+//! Windows as in Stan: 75 iterations of step size only, then 25, 50, 100, ... iterations at whose ends
 //! the metric is renewed, then 50 of step size only; 15, 75 and 10 % when the warm-up is shorter than 150.
 
 use super::hamiltonian::{Hamiltonian, Point};
+use crate::infer::adapt::{MAX_STEP, MIN_STEP};
 use rand_chacha::ChaCha8Rng;
-
-/// Steps below this count as collapsed: the density cannot be integrated from where the chain stands.
-pub const MIN_STEP: f64 = 1e-10;
-/// Steps above this mean that the density does not curve: it is flat or improper.
-pub const MAX_STEP: f64 = 1e7;
-
-/// Drives the mean acceptance towards a target by changing log e.
-#[derive(Debug, Clone)]
-pub(super) struct DualAveraging {
-    target: f64,
-    /// log of the step towards which the iterates are drawn.
-    mu: f64,
-    count: f64,
-    error_mean: f64,
-    log_step: f64,
-    log_step_mean: f64,
-}
-
-impl DualAveraging {
-    const GAMMA: f64 = 0.05;
-    const T0: f64 = 10.0;
-    const KAPPA: f64 = 0.75;
-
-    pub fn new(target: f64, step: f64) -> DualAveraging {
-        let log_step = step.ln();
-        let mu = (10.0 * step).ln();
-        DualAveraging { target, mu, count: 0.0, error_mean: 0.0, log_step, log_step_mean: log_step }
-    }
-
-    /// Forgets everything and starts again from `step`.
-    pub fn restart(&mut self, step: f64) {
-        *self = DualAveraging::new(self.target, step);
-    }
-
-    /// Takes the mean acceptance of one transition and returns the next step to try.
-    pub fn update(&mut self, acceptance: f64) -> f64 {
-        self.count += 1.0;
-        let eta = 1.0 / (self.count + Self::T0);
-        self.error_mean += eta * (self.target - acceptance.min(1.0) - self.error_mean);
-        self.log_step = self.mu - self.error_mean * self.count.sqrt() / Self::GAMMA;
-        self.log_step_mean += self.count.powf(-Self::KAPPA) * (self.log_step - self.log_step_mean);
-        self.log_step.exp()
-    }
-
-    /// The averaged step, to be used after warm-up; without any update the step it was started from.
-    pub fn averaged(&self) -> f64 {
-        self.log_step_mean.exp()
-    }
-}
 
 /// Which warm-up iterations feed the metric, and after which it is renewed; counted from zero.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,9 +82,9 @@ pub(super) fn search_step(
 #[cfg(test)]
 mod tests {
     use super::super::metric::{Metric, MetricKind};
-    use super::super::test_densities::Gaussian;
     use super::*;
     use crate::graph::LogDensity;
+    use crate::infer::test_densities::Gaussian;
     use rand::SeedableRng;
 
     #[test]
@@ -164,40 +115,6 @@ mod tests {
                 assert_eq!(slow.len(), s.window_ends[s.window_ends.len() - 1] - s.slow_start);
                 assert!(s.ends_window(slow[slow.len() - 1]));
             }
-        }
-    }
-
-    /// The recursion written out with the averages as explicit sums.
-    #[test]
-    fn dual_averaging_matches_the_formulas() {
-        let acceptances = [0.3, 0.9, 1.0, 0.0, 0.75, 0.8];
-        let mut da = DualAveraging::new(0.8, 0.5);
-        assert_eq!(da.averaged(), 0.5);
-        let (mut h_bar, mut log_bar) = (0.0, 0.0);
-        for (t, a) in (1..).zip(acceptances) {
-            let t = f64::from(t);
-            h_bar = (1.0 - 1.0 / (t + 10.0)) * h_bar + (0.8 - a) / (t + 10.0);
-            let log_step = f64::ln(5.0) - t.sqrt() / 0.05 * h_bar;
-            let eta = t.powf(-0.75);
-            log_bar = eta * log_step + (1.0 - eta) * log_bar;
-            assert!((da.update(a).ln() - log_step).abs() < 1e-12);
-            assert!((da.averaged().ln() - log_bar).abs() < 1e-12);
-        }
-    }
-
-    /// A response curve of which the solution is known: acceptance exp(-e) equals 0.8 at e = -log 0.8. The pull
-    /// towards mu leaves a mean error of gamma (mu - log e) / sqrt(n) after n updates, and no more.
-    #[test]
-    fn dual_averaging_finds_the_root_of_a_known_curve() {
-        for n in [500, 5000, 50_000] {
-            let mut da = DualAveraging::new(0.8, 3.0);
-            let mut step: f64 = 3.0;
-            for _ in 0..n {
-                step = da.update((-step).exp());
-            }
-            let root = -f64::ln(0.8);
-            let bound = 0.05 * (f64::ln(30.0) - root.ln()) / f64::from(n).sqrt();
-            assert!(((-da.averaged()).exp() - 0.8).abs() < bound, "{n}: {}", da.averaged());
         }
     }
 

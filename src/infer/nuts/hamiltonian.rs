@@ -98,9 +98,9 @@ impl<'a> Hamiltonian<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_densities::{Gaussian, Quartic};
     use super::*;
     use crate::graph::LogDensity;
+    use crate::infer::test_densities::{Gaussian, Quartic};
     use rand::SeedableRng;
 
     fn start(h: &mut Hamiltonian, position: &[f64], seed: u64) -> Point {

@@ -2,33 +2,34 @@
 //!
 //! [`Chain::step`] makes one transition and says everything about it; the caller keeps draws, clocks and files.
 //! The parts: `metric` (inverse mass), `hamiltonian` (leapfrog), `pool` and `tree` (one transition), `adapt` and
-//! `welford` (warm-up).
+//! `shrink` (warm-up).
 
 mod adapt;
 mod hamiltonian;
 mod metric;
 mod pool;
+mod shrink;
 mod tree;
-mod welford;
 
 #[cfg(test)]
 mod moment_tests;
-#[cfg(test)]
-mod test_densities;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod twin;
 
-pub use adapt::{MAX_STEP, MIN_STEP};
+pub use super::adapt::{MAX_STEP, MIN_STEP};
+pub use super::start::StartError;
+pub use super::transition::{Divergence, Phase, WarmupFaults};
 pub use metric::{Metric, MetricError, MetricKind};
 
-use crate::graph::{LogDensity, Rejection};
-use adapt::{DualAveraging, Schedule, search_step};
+use super::adapt::{DualAveraging, Welford};
+use super::start::{check_energy_limit, check_start, check_target, check_value};
+use crate::graph::LogDensity;
+use adapt::{Schedule, search_step};
 use hamiltonian::{Hamiltonian, Point};
 use rand_chacha::ChaCha8Rng;
 use tree::{Limits, Tree};
-use welford::Welford;
 
 /// What a chain is to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,49 +60,6 @@ impl Default for Settings {
     }
 }
 
-/// Why a chain cannot start.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum StartError {
-    /// The density has no coordinates.
-    #[error("there is nothing to sample: the log density has no coordinates")]
-    NoCoordinates,
-    /// The starting point has another length than the density.
-    #[error("the starting point has {found} coordinates, the log density has {expected}")]
-    Length { expected: usize, found: usize },
-    /// A coordinate of the starting point is NaN or infinite.
-    #[error("coordinate {index} of the starting point is {value}")]
-    Coordinate { index: usize, value: f64 },
-    /// The log density at the starting point is `-inf`.
-    #[error("the starting point lies outside the support: its log density is -inf")]
-    OutsideSupport,
-    /// The density rejects the starting point.
-    #[error("the log density cannot be evaluated at the starting point: {0}")]
-    Rejected(#[from] Rejection),
-    /// A setting is out of its range.
-    #[error("{name} is {value}, it must be {range}")]
-    Setting { name: &'static str, value: f64, range: &'static str },
-}
-
-/// The phase a transition belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    Warmup,
-    Sampling,
-}
-
-/// A leapfrog after which the trajectory could not be followed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Divergence {
-    /// Position before the leapfrog, length d.
-    pub start: Vec<f64>,
-    /// Position after it, length d; not necessarily finite.
-    pub end: Vec<f64>,
-    /// Energy there less energy at the start of the transition; `+inf` where it is unknown.
-    pub energy_error: f64,
-    /// What the density said, if it refused the position.
-    pub rejection: Option<Rejection>,
-}
-
 /// Everything about one transition except the new position, which is [`Chain::position`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transition {
@@ -123,22 +81,6 @@ pub struct Transition {
     pub step_size: f64,
 }
 
-/// What went wrong during warm-up. A few divergences are usual while the first step sizes are tried; many in a row, or
-/// anything else above zero, are not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WarmupFaults {
-    /// Transitions that ended in a divergence.
-    pub divergences: usize,
-    /// Divergences in a row up to now; returns to zero at the first transition without one.
-    pub consecutive_divergences: usize,
-    /// Times the step size fell to [`MIN_STEP`] and was held there.
-    pub step_size_collapses: usize,
-    /// Times the step size rose to [`MAX_STEP`] and was held there.
-    pub step_size_explosions: usize,
-    /// Windows whose covariance was unusable, so that the old metric was kept.
-    pub metric_failures: usize,
-}
-
 /// One Markov chain. The same density, start, settings and generator give the same draws.
 pub struct Chain<'a> {
     hamiltonian: Hamiltonian<'a>,
@@ -147,7 +89,7 @@ pub struct Chain<'a> {
     settings: Settings,
     schedule: Schedule,
     averaging: DualAveraging,
-    welford: Welford,
+    moments: Welford,
     step_size: f64,
     completed: usize,
     faults: WarmupFaults,
@@ -163,32 +105,22 @@ impl<'a> Chain<'a> {
     ) -> Result<Chain<'a>, StartError> {
         check(&settings)?;
         let dim = density.dim();
-        if dim == 0 {
-            return Err(StartError::NoCoordinates);
-        }
-        if start.len() != dim {
-            return Err(StartError::Length { expected: dim, found: start.len() });
-        }
-        if let Some((index, &value)) = start.iter().enumerate().find(|(_, x)| !x.is_finite()) {
-            return Err(StartError::Coordinate { index, value });
-        }
+        check_start(dim, start)?;
         let mut hamiltonian = Hamiltonian::new(density.evaluator(), Metric::identity(settings.metric, dim));
         let mut point = Point::blank(dim);
         point.position.copy_from_slice(start);
         hamiltonian.evaluate(&mut point)?;
-        if point.log_density == f64::NEG_INFINITY {
-            return Err(StartError::OutsideSupport);
-        }
-        if let Some((index, &value)) = point.gradient.iter().enumerate().find(|(_, g)| !g.is_finite()) {
-            return Err(StartError::Rejected(Rejection::Gradient { index, value }));
-        }
+        check_value(point.log_density, &point.gradient)?;
         let mut chain = Chain {
             hamiltonian,
             tree: Tree::new(point),
             rng,
             schedule: Schedule::new(settings.warmup),
             averaging: DualAveraging::new(settings.target_accept, 1.0),
-            welford: Welford::new(settings.metric, dim),
+            moments: match settings.metric {
+                MetricKind::Diagonal => Welford::diagonal(dim),
+                MetricKind::Dense => Welford::full(dim),
+            },
             step_size: 1.0,
             completed: 0,
             faults: WarmupFaults::default(),
@@ -263,25 +195,20 @@ impl<'a> Chain<'a> {
     }
 
     fn adapt(&mut self, acceptance: f64, diverged: bool) {
-        if diverged {
-            self.faults.divergences += 1;
-            self.faults.consecutive_divergences += 1;
-        } else {
-            self.faults.consecutive_divergences = 0;
-        }
+        self.faults.count_divergence(diverged);
         let iteration = self.completed;
         let proposed = self.averaging.update(acceptance);
         self.set_step_size(proposed);
         if self.schedule.collects(iteration) {
-            self.welford.add(&self.tree.current().position);
+            self.moments.add(&self.tree.current().position);
         }
         if self.schedule.ends_window(iteration) {
-            match self.welford.metric() {
+            match shrink::metric(&self.moments, self.settings.metric) {
                 Some(Ok(metric)) => self.hamiltonian.metric = metric,
                 Some(Err(_)) => self.faults.metric_failures += 1,
                 None => {}
             }
-            self.welford.clear();
+            self.moments.clear();
             self.search_step_size();
         }
         if iteration + 1 == self.settings.warmup {
@@ -297,31 +224,16 @@ impl<'a> Chain<'a> {
         self.averaging.restart(self.step_size);
     }
 
-    /// Keeps the step within its limits and counts when it had to.
     fn set_step_size(&mut self, step: f64) {
-        if step <= MIN_STEP {
-            self.faults.step_size_collapses += 1;
-        } else if step >= MAX_STEP {
-            self.faults.step_size_explosions += 1;
-        }
-        self.step_size = step.clamp(MIN_STEP, MAX_STEP);
+        self.step_size = self.faults.clamp_step(step);
     }
 }
 
 fn check(settings: &Settings) -> Result<(), StartError> {
     let Settings { target_accept, max_depth, max_energy_error, .. } = *settings;
-    if !(target_accept > 0.0 && target_accept < 1.0) {
-        return Err(StartError::Setting { name: "target_accept", value: target_accept, range: "between 0 and 1" });
-    }
+    check_target(target_accept)?;
     if !(1..=20).contains(&max_depth) {
         return Err(StartError::Setting { name: "max_depth", value: f64::from(max_depth), range: "1 to 20" });
     }
-    if !max_energy_error.is_finite() || max_energy_error <= 0.0 {
-        return Err(StartError::Setting {
-            name: "max_energy_error",
-            value: max_energy_error,
-            range: "positive and finite",
-        });
-    }
-    Ok(())
+    check_energy_limit(max_energy_error)
 }

@@ -1,9 +1,10 @@
 //! Tests of whole transitions and of warm-up; exactness by moments is in `moment_tests`.
 
 use super::hamiltonian::{Hamiltonian, Point};
-use super::test_densities::{Custom, Gaussian, Quartic};
 use super::tree::{Limits, Tree};
 use super::*;
+use crate::graph::Rejection;
+use crate::infer::test_densities::{Custom, Gaussian, Quartic};
 use rand::SeedableRng;
 
 fn rng(seed: u64) -> ChaCha8Rng {
