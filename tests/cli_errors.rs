@@ -25,7 +25,7 @@ fn bad_command_lines_are_refused() {
     folder.run(&["fitt"]).refused(&["fitt", "'fit'"]);
     folder.run(&["fit"]).refused(&["<MODEL>"]);
     folder.run(&["eval", &model]).refused(&["--at"]);
-    let cases: [(&[&str], &[&str]); 14] = [
+    let cases: [(&[&str], &[&str]); 16] = [
         (&["--chain", "4"], &["--chain", "--chains"]),
         (&["--chains", "0"], &["--chains", "at least 1", "0"]),
         (&["--chains", "-1"], &["-1"]),
@@ -37,6 +37,8 @@ fn bad_command_lines_are_refused() {
         (&["--max-depth", "0"], &["--max-depth", "between 1 and 20"]),
         (&["--max-depth", "21"], &["--max-depth", "between 1 and 20", "21"]),
         (&["--metric", "full"], &["--metric", "diagonal", "dense"]),
+        (&["--method", "mams", "--metric", "dense"], &["--metric dense", "--method nuts"]),
+        (&["--method", "nuts", "--metric", "low-rank"], &["--metric low-rank", "--method mams"]),
         (&["--method", "hmc"], &["--method", "nuts", "map", "als"]),
         (&["--device", "cuda:x"], &["cuda:x"]),
         (&["--threads", "100000"], &["--threads", "at most 1024"]),

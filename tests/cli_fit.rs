@@ -192,8 +192,14 @@ fn the_number_of_threads_changes_no_bit() {
     let folder = Folder::new();
     let sampled = ["--warmup", "200", "--draws", "200"];
     let short = ["--method", "nuts", "--chains", "3", "--warmup", "12", "--draws", "4", "--max-depth", "5"];
-    let cases: [(&str, &[&str]); 4] =
-        [("eight_schools", &sampled), ("gp_msrm", &short), ("gp_msrm", &["--standard-errors"]), ("r_msrm", &[])];
+    let microcanonical = [&sampled[..], &["--method", "mams", "--metric", "low-rank"]].concat();
+    let cases: [(&str, &[&str]); 5] = [
+        ("eight_schools", &sampled),
+        ("eight_schools", &microcanonical),
+        ("gp_msrm", &short),
+        ("gp_msrm", &["--standard-errors"]),
+        ("r_msrm", &[]),
+    ];
     for (case, (name, more)) in cases.into_iter().enumerate() {
         let (model, data) = (model(name), data(name));
         let fits = ["1", "2", "3"].map(|threads| {

@@ -30,14 +30,17 @@ const LARGEST_R_HAT: f64 = 1.01;
 
 /// How one posterior is sampled.
 struct Choices {
+    method: Method,
     metric: Metric,
     draws: usize,
     target_accept: f64,
 }
 
 /// Enough draws for the Monte Carlo error of a 5 % quantile to stay well below [`QUANTILE`] at any seed.
-const USUAL: Choices = Choices { metric: Metric::Diagonal, draws: 4000, target_accept: 0.8 };
+const USUAL: Choices = Choices { method: Method::Nuts, metric: Metric::Diagonal, draws: 4000, target_accept: 0.8 };
 const DENSE: Choices = Choices { metric: Metric::Dense, ..USUAL };
+/// Draws of MAMS are cheaper and less independent.
+const MAMS: Choices = Choices { method: Method::Mams, draws: 12_000, target_accept: 0.8, ..USUAL };
 
 fn read(name: &str, extension: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join("posteriordb");
@@ -46,7 +49,7 @@ fn read(name: &str, extension: &str) -> String {
 
 fn settings(choices: &Choices) -> Settings {
     Settings {
-        method: Method::Nuts,
+        method: choices.method,
         seed: 1,
         threads: 0,
         device: "cpu".into(),
@@ -151,6 +154,11 @@ fn linear_regression_with_independent_columns() {
 #[test]
 fn kidscore_interaction() {
     check("kidscore_interaction", &DENSE);
+}
+
+#[test]
+fn eight_schools_noncentered_by_mams() {
+    check("eight_schools_noncentered", &Choices { target_accept: 0.95, ..MAMS });
 }
 
 /// A check that passes whatever is drawn would be worth nothing: draws of a slightly different model must fail it.

@@ -12,6 +12,8 @@ pub const FORMAT: u32 = 1;
 pub enum Method {
     /// Draws from the posterior by the No-U-Turn sampler.
     Nuts,
+    /// Draws by Metropolis-adjusted microcanonical sampling.
+    Mams,
     /// The mode of the physical density, by bounded quasi-Newton climbs from several starts.
     Map,
     /// Alternating closed-form steps for a gridded objective.
@@ -24,7 +26,11 @@ pub enum Method {
 pub enum Metric {
     #[default]
     Diagonal,
+    /// NUTS only.
     Dense,
+    /// A diagonal and a few directions; MAMS only.
+    #[serde(rename = "low-rank")]
+    LowRank,
 }
 
 /// Number of threads; 0 takes one per core.
@@ -93,13 +99,17 @@ pub struct ChainDraws {
     /// draws x elements of all quantities, row-major, in the units of the model.
     pub values: Vec<f64>,
     pub log_density: Vec<f64>,
-    /// Total Hamiltonian after the momentum was refreshed.
+    /// Total Hamiltonian after the momentum was refreshed; empty for MAMS, which has none.
     pub energy: Vec<f64>,
     pub acceptance: Vec<f64>,
+    /// Doublings of each NUTS tree; empty for MAMS.
     pub depth: Vec<u32>,
+    /// Steps of each MAMS trajectory; empty for NUTS.
+    pub steps: Vec<u32>,
     /// Gradients of each transition.
-    pub leapfrogs: Vec<u32>,
+    pub gradients_per_draw: Vec<u32>,
     pub divergent: Vec<bool>,
+    /// Trees that ended at the limit of depth; empty for MAMS.
     pub depth_hit: Vec<bool>,
     pub step_size: f64,
     /// Inverse mass: the diagonal, or the full matrix row by row.

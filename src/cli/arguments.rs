@@ -131,6 +131,8 @@ pub enum MethodChoice {
     Auto,
     /// Draws by the No-U-Turn sampler.
     Nuts,
+    /// Draws by Metropolis-adjusted microcanonical sampling.
+    Mams,
     /// The mode.
     Map,
     /// Alternating closed-form steps.
@@ -143,6 +145,7 @@ impl MethodChoice {
         match self {
             MethodChoice::Auto => None,
             MethodChoice::Nuts => Some(Method::Nuts),
+            MethodChoice::Mams => Some(Method::Mams),
             MethodChoice::Map => Some(Method::Map),
             MethodChoice::Als => Some(Method::Als),
         }
@@ -154,8 +157,10 @@ impl MethodChoice {
 pub enum MetricChoice {
     /// One scale per coordinate.
     Diagonal,
-    /// A full covariance matrix; for few, strongly correlated coordinates.
+    /// A full covariance matrix; for nuts and few, strongly correlated coordinates.
     Dense,
+    /// A diagonal and a few directions; for mams and correlated coordinates.
+    LowRank,
 }
 
 impl From<MetricChoice> for Metric {
@@ -163,6 +168,7 @@ impl From<MetricChoice> for Metric {
         match choice {
             MetricChoice::Diagonal => Metric::Diagonal,
             MetricChoice::Dense => Metric::Dense,
+            MetricChoice::LowRank => Metric::LowRank,
         }
     }
 }
@@ -186,9 +192,9 @@ pub struct FitArguments {
     /// Draws per chain after warm-up.
     #[arg(long, default_value_t = 1000)]
     pub draws: usize,
-    /// Mean acceptance that the step size is adapted to.
-    #[arg(long, default_value_t = 0.8)]
-    pub target_accept: f64,
+    /// Mean acceptance that the step size is adapted to [default: 0.8 for nuts, 0.75 for mams].
+    #[arg(long)]
+    pub target_accept: Option<f64>,
     /// Most doublings of a trajectory.
     #[arg(long, default_value_t = 10)]
     pub max_depth: u32,

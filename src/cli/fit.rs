@@ -11,6 +11,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Iterations of alternating steps, which are cheap and slow to settle.
 const ALS_ITERATIONS: usize = 5000;
+/// Target acceptance of NUTS.
+const NUTS_ACCEPT: f64 = 0.8;
+/// Target acceptance of MAMS, which takes larger steps.
+const MAMS_ACCEPT: f64 = 0.75;
 /// Iterations of a mode search.
 const MAP_ITERATIONS: usize = 10_000;
 
@@ -37,6 +41,7 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
     if arguments.method.method().is_none() {
         let name = match method {
             Method::Nuts => "nuts",
+            Method::Mams => "mams",
             Method::Map => "map",
             Method::Als => "als",
         };
@@ -51,7 +56,11 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
         chains: arguments.chains,
         warmup: arguments.warmup,
         draws: arguments.draws,
-        target_accept: arguments.target_accept,
+        target_accept: arguments.target_accept.unwrap_or(if method == Method::Mams {
+            MAMS_ACCEPT
+        } else {
+            NUTS_ACCEPT
+        }),
         max_depth: arguments.max_depth,
         metric: arguments.metric.into(),
         starts: arguments.starts,
@@ -113,8 +122,8 @@ fn check_settings(arguments: &FitArguments) -> Result<(), CliError> {
     if arguments.threads > MOST_THREADS {
         return setting("--threads", "at most 1024", arguments.threads.to_string());
     }
-    if !(arguments.target_accept > 0.0 && arguments.target_accept < 1.0) {
-        return setting("--target-accept", "between 0 and 1", arguments.target_accept.to_string());
+    if let Some(target) = arguments.target_accept.filter(|t| !(*t > 0.0 && *t < 1.0)) {
+        return setting("--target-accept", "between 0 and 1", target.to_string());
     }
     if !(1..=20).contains(&arguments.max_depth) {
         return setting("--max-depth", "between 1 and 20", arguments.max_depth.to_string());

@@ -1,7 +1,7 @@
 //! Whether to believe a fit, and if not, what speaks against it.
 
 use super::summary::Row;
-use crate::archive::{Archive, Draws, Mode, Outcome};
+use crate::archive::{Archive, Draws, Method, Mode, Outcome, Settings};
 use crate::diagnose::{Inputs, Level, QuantitySummary, energy, verdict};
 use crate::infer::optimize::CERTIFICATE;
 
@@ -19,12 +19,15 @@ pub struct Judgement {
 /// Judges a fit by its summary rows and its facts.
 pub fn judge(archive: &Archive, rows: &[Row]) -> Judgement {
     match &archive.outcome {
-        Outcome::Draws(draws) => judge_draws(draws, rows, archive.settings.draws),
+        Outcome::Draws(draws) => judge_draws(draws, rows, &archive.settings),
         Outcome::Mode(mode) => judge_mode(mode),
     }
 }
 
-fn judge_draws(draws: &Draws, rows: &[Row], wanted: usize) -> Judgement {
+fn judge_draws(draws: &Draws, rows: &[Row], settings: &Settings) -> Judgement {
+    let wanted = settings.draws;
+    // MAMS refreshes no momentum and builds no trees.
+    let hamiltonian = settings.method == Method::Nuts;
     let quantities: Vec<(String, QuantitySummary)> = rows
         .iter()
         .filter_map(|row| match row {
@@ -41,8 +44,8 @@ fn judge_draws(draws: &Draws, rows: &[Row], wanted: usize) -> Judgement {
         quantities: &quantities,
         draws: &lengths,
         divergences: Some(&divergences),
-        depth_hits: Some(&depth_hits),
-        bfmi: Some(&bfmi),
+        depth_hits: hamiltonian.then_some(depth_hits.as_slice()),
+        bfmi: hamiltonian.then_some(bfmi.as_slice()),
     });
     let mut findings = Vec::new();
     for (chain, c) in draws.chains.iter().enumerate() {

@@ -5,7 +5,7 @@ use super::progress::Reporting;
 use super::sample::Sampler;
 use super::start::{NoStart, random_start};
 use super::{alternate, mode};
-use crate::archive::{Method, Outcome, Settings};
+use crate::archive::{Method, Metric, Outcome, Settings};
 use crate::bind::{EvaluateError, Plan};
 use crate::graph::{
     BurnDensity, Coordinates, Device, DeviceError, LogDensity, LowerError, Physical, Rejection, Unconstrained, lower,
@@ -38,6 +38,10 @@ pub enum FitError {
     AlternatingOnly,
     #[error("the coefficient of `balanced_squares` must be positive")]
     NoSquares,
+    #[error("--metric {metric} belongs to --method {of}")]
+    Metric { metric: &'static str, of: &'static str },
+    #[error("mams needs two coordinates or more, and this model has one; use --method nuts")]
+    OneCoordinate,
     #[error("there is nothing to fit: with these data the model has no coordinates")]
     NoCoordinates,
     #[error(transparent)]
@@ -74,7 +78,14 @@ pub fn default_method(plan: &Plan) -> (Method, &'static str) {
 pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Reporting) -> Result<Outcome, FitError> {
     let gridded = plan.shared.as_ref().is_some_and(|s| s.grid_step.is_some());
     match settings.method {
-        Method::Nuts if plan.model.is_objective() => return Err(FitError::NotADensity { gridded }),
+        Method::Nuts | Method::Mams if plan.model.is_objective() => return Err(FitError::NotADensity { gridded }),
+        Method::Nuts if settings.metric == Metric::LowRank => {
+            return Err(FitError::Metric { metric: "low-rank", of: "mams" });
+        }
+        Method::Mams if settings.metric == Metric::Dense => {
+            return Err(FitError::Metric { metric: "dense", of: "nuts" });
+        }
+        Method::Mams if plan.dim() == 1 => return Err(FitError::OneCoordinate),
         Method::Als if !gridded => return Err(FitError::NotGridded),
         Method::Map if gridded => return Err(FitError::AlternatingOnly),
         _ => {}
@@ -101,7 +112,7 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
         (Method::Als, Some(shared)) => {
             Ok(Outcome::Mode(Box::new(alternate::alternate(plan, shared, &program, settings, stop)?)))
         }
-        (Method::Nuts, _) => {
+        (Method::Nuts | Method::Mams, _) => {
             let density = Unconstrained { physical, coordinates: coordinates.clone() };
             let starts = chain_starts(plan, &density, &coordinates, settings, threads, stop, reporting)?;
             let sampler = Sampler { density: &density, program: &program, coordinates: &coordinates, settings, stop };

@@ -1,6 +1,7 @@
 //! Drives inference: chains on threads, seeds, interrupt, progress.
 
 mod alternate;
+mod engine;
 mod fit;
 mod interrupt;
 mod latent;

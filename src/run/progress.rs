@@ -1,5 +1,6 @@
 //! Progress of chains: bars on a terminal, a plain line every ten seconds otherwise, or nothing.
 
+use super::engine::Extent;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -20,13 +21,13 @@ pub(super) const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
 const DRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a chain tells about itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ChainStatus {
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChainStatus {
     pub done: usize,
     pub total: usize,
     pub warmup: bool,
     pub step_size: f64,
-    pub depth: u32,
+    pub extent: Extent,
     pub divergences: usize,
     pub gradients: u64,
     pub seconds: f64,
@@ -38,9 +39,12 @@ impl ChainStatus {
         let per_gradient = if self.gradients > 0 { self.seconds / self.gradients as f64 } else { 0.0 };
         let left = if self.done > 0 { self.seconds / self.done as f64 * (self.total - self.done) as f64 } else { 0.0 };
         format!(
-            "{phase}, step {:.3}, depth {}, divergences {}, {} per gradient, {} left",
+            "{phase}, step {:.3}, {}, divergences {}, {} per gradient, {} left",
             self.step_size,
-            self.depth,
+            match self.extent {
+                Extent::Depth(depth) => format!("depth {depth}"),
+                Extent::Steps(steps) => format!("steps {steps}"),
+            },
             self.divergences,
             duration(per_gradient),
             duration(left)
@@ -64,7 +68,7 @@ pub struct Progress {
     bars: Vec<ProgressBar>,
     /// Last redraw of each bar.
     drawn: Vec<Mutex<Instant>>,
-    plain: Option<Mutex<(Instant, Vec<ChainStatus>)>>,
+    plain: Option<Mutex<(Instant, Vec<Option<ChainStatus>>)>>,
 }
 
 impl Progress {
@@ -87,13 +91,13 @@ impl Progress {
                 progress.drawn.push(Mutex::new(now));
             }
         } else {
-            progress.plain = Some(Mutex::new((now, vec![ChainStatus::default(); chains])));
+            progress.plain = Some(Mutex::new((now, vec![None; chains])));
         }
         progress
     }
 
     /// Tells where `chain` stands.
-    pub fn update(&self, chain: usize, status: ChainStatus) {
+    pub(super) fn update(&self, chain: usize, status: ChainStatus) {
         if let (Some(bar), Some(drawn)) = (self.bars.get(chain), self.drawn.get(chain)) {
             let Ok(mut last) = drawn.lock() else { return };
             if last.elapsed() >= DRAW_INTERVAL || status.done == status.total {
@@ -107,10 +111,10 @@ impl Progress {
         }
         let Some(plain) = &self.plain else { return };
         let Ok(mut plain) = plain.lock() else { return };
-        plain.1[chain] = status;
+        plain.1[chain] = Some(status);
         if plain.0.elapsed() >= PLAIN_INTERVAL {
             plain.0 = Instant::now();
-            for (chain, status) in plain.1.iter().enumerate().filter(|(_, s)| s.total > 0) {
+            for (chain, status) in plain.1.iter().enumerate().filter_map(|(i, s)| s.as_ref().map(|s| (i, s))) {
                 eprintln!("chain {}: {}/{} {}", chain + 1, status.done, status.total, status.describe());
             }
         }

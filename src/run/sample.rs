@@ -1,9 +1,9 @@
-//! NUTS chains on threads, with finished draws kept whatever happens.
+//! Chains on threads, with finished draws kept whatever happens.
 
+use super::engine::{Engine, Extent, Step};
 use super::progress::{ChainStatus, Progress, Reporting};
-use crate::archive::{ChainDraws, Draws, Metric, Quantity, Settings};
+use crate::archive::{ChainDraws, Draws, Quantity, Settings};
 use crate::graph::{Coordinates, LogDensity, Program, Tape};
-use crate::infer::nuts::{Chain, MetricKind, Phase, Settings as NutsSettings, Transition};
 use crate::math::rng::{Purpose, stream};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -36,25 +36,11 @@ impl Sampler<'_> {
         Draws { quantities: quantities(self.program), chains, latent: Vec::new(), interrupted }
     }
 
-    fn nuts_settings(&self) -> NutsSettings {
-        NutsSettings {
-            warmup: self.settings.warmup,
-            draws: self.settings.draws,
-            target_accept: self.settings.target_accept,
-            max_depth: self.settings.max_depth,
-            metric: match self.settings.metric {
-                Metric::Diagonal => MetricKind::Diagonal,
-                Metric::Dense => MetricKind::Dense,
-            },
-            ..NutsSettings::default()
-        }
-    }
-
     fn chain(&self, index: usize, start: &[f64], progress: &Progress) -> ChainDraws {
         let begin = Instant::now();
         let mut out = ChainDraws::default();
         let rng = stream(self.settings.seed, index as u64, Purpose::Sampling);
-        let mut chain = match Chain::new(self.density, start, self.nuts_settings(), rng) {
+        let mut chain = match Engine::new(self.density, start, self.settings, rng) {
             Ok(chain) => chain,
             Err(error) => {
                 out.failure = Some(error.to_string());
@@ -67,9 +53,9 @@ impl Sampler<'_> {
         let mut divergences = 0;
         while !chain.is_finished() && !self.stop.load(Ordering::Relaxed) {
             let t = chain.step();
-            out.gradients += u64::from(t.leapfrogs);
-            divergences += usize::from(t.divergence.is_some());
-            if t.phase == Phase::Sampling {
+            out.gradients += u64::from(t.gradients);
+            divergences += usize::from(t.divergent);
+            if !t.warmup {
                 self.coordinates.to_physical(chain.position(), &mut physical);
                 if let Err(rejection) = tape.outputs(&physical, &mut reported) {
                     out.failure = Some(format!("a reported quantity has no value: {rejection}"));
@@ -82,9 +68,9 @@ impl Sampler<'_> {
                 ChainStatus {
                     done: chain.completed(),
                     total: self.settings.warmup + self.settings.draws,
-                    warmup: t.phase == Phase::Warmup,
+                    warmup: t.warmup,
                     step_size: t.step_size,
-                    depth: t.depth,
+                    extent: t.extent,
                     divergences,
                     gradients: out.gradients,
                     seconds: begin.elapsed().as_secs_f64(),
@@ -94,20 +80,23 @@ impl Sampler<'_> {
         out.warmup_divergences = chain.warmup_faults().divergences;
         out.step_size_collapses = chain.warmup_faults().step_size_collapses;
         out.step_size = chain.step_size();
-        out.inverse_mass = chain.metric().inverse_mass().to_vec();
+        out.inverse_mass = chain.inverse_mass();
         out.seconds = begin.elapsed().as_secs_f64();
         out
     }
 }
 
 /// Adds one draw to a chain: the reported quantities and the facts of its transition.
-fn record(out: &mut ChainDraws, reported: &[f64], t: &Transition) {
+fn record(out: &mut ChainDraws, reported: &[f64], t: &Step) {
     out.values.extend_from_slice(reported);
     out.log_density.push(t.log_density);
-    out.energy.push(t.energy);
+    out.energy.extend(t.energy);
     out.acceptance.push(t.acceptance);
-    out.depth.push(t.depth);
-    out.leapfrogs.push(t.leapfrogs);
-    out.divergent.push(t.divergence.is_some());
-    out.depth_hit.push(t.max_depth_reached);
+    match t.extent {
+        Extent::Depth(depth) => out.depth.push(depth),
+        Extent::Steps(steps) => out.steps.push(steps),
+    }
+    out.gradients_per_draw.push(t.gradients);
+    out.divergent.push(t.divergent);
+    out.depth_hit.extend(t.depth_hit);
 }
