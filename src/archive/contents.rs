@@ -4,7 +4,7 @@ use crate::bind::Plan;
 use serde::{Deserialize, Serialize};
 
 /// Version of the archive format; readers refuse what they do not know.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// How a fit is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ pub mod evaluate;
 pub(crate) mod layout;
 mod plain;
 mod plan;
+mod responses;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -13,4 +14,5 @@ mod tests;
 pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale, parameter_values};
 pub(crate) use layout::element_labels;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
+pub use responses::{LearnedSlot, ResponseSlot, Responses};
 pub use shared::{Key, SharedError, SharedPlan, Standardisation};

@@ -1,11 +1,12 @@
 //! Joins a recording with a shared-response model: which streams take part, and the coordinates of their weights.
 
 use super::plan::{Block, Constants, Plan};
+use super::responses::Responses;
 use crate::bind::evaluate::evaluate;
 use crate::data::recording::is_constant;
 use crate::data::{Recording, Stream};
 use crate::math::dist;
-use crate::model::{Latent, Shared, SharedTerm, Statement};
+use crate::model::{Latent, ModalityResponse, Shared, SharedTerm, Statement};
 use serde::{Deserialize, Serialize};
 
 /// One feature of one participant's modality: a row of the loadings.
@@ -38,6 +39,8 @@ pub struct SharedPlan {
     pub standardisation: Vec<Standardisation>,
     /// (participant, modality) of each noise variance.
     pub noises: Vec<(usize, usize)>,
+    /// How the streams follow the latent.
+    pub responses: Responses,
     /// For a latent on a grid: its step in seconds.
     pub grid_step: Option<f64>,
     /// First and last observed time of each run, in seconds.
@@ -70,6 +73,10 @@ pub enum SharedError {
         "{factors} factors are more than the {rows} features all participants have together; lower `factors` in the model"
     )]
     Factors { factors: usize, rows: usize },
+    #[error(
+        "no value is left for `{parameter}`: above {lower} and below {upper}; check its bounds and the data they are made of"
+    )]
+    ResponseBounds { parameter: String, lower: f64, upper: f64 },
     #[error("the {what} is {value}; it must be a positive number")]
     NotPositive { what: &'static str, value: f64 },
 }
@@ -78,7 +85,7 @@ pub enum SharedError {
 pub(super) fn add(plan: &mut Plan, recording: Recording, notes: &mut Vec<String>) -> Result<(), SharedError> {
     let Some(shared) = plan.model.shared.clone() else { return Ok(()) };
     let mut recording = select(recording, &plan.options.modalities, notes)?;
-    for (modality, _) in &shared.responses {
+    for ModalityResponse { modality, .. } in &shared.responses {
         if !recording.modalities.contains(modality) && plan.options.modalities.is_empty() {
             return Err(SharedError::Response { modality: modality.clone(), present: recording.modalities });
         }
@@ -108,10 +115,25 @@ pub(super) fn add(plan: &mut Plan, recording: Recording, notes: &mut Vec<String>
     let objective = shared.objective.iter().map(|(term, c)| (*term, number(c))).collect();
     let anchor = (factors == 1 && grid_step.is_none()).then(|| anchor(&recording, &keys));
     let domains = domains(&recording);
-    let plan_shared =
-        SharedPlan { recording, factors, keys, standardisation, noises, grid_step, domains, anchor, objective };
+    let (responses, learned) = Responses::new(&shared.responses, &recording, &plan.values)?;
+    let mut plan_shared = SharedPlan {
+        recording,
+        factors,
+        keys,
+        standardisation,
+        noises,
+        responses,
+        grid_step,
+        domains,
+        anchor,
+        objective,
+    };
     let mut blocks = weight_blocks(plan, &shared, &plan_shared);
-    let mut offset = plan.dim();
+    let mut offset = plan.dim() + blocks.iter().map(Block::len).sum::<usize>();
+    let coordinates = &mut plan_shared.responses.coordinates;
+    *coordinates = offset..offset + coordinates.len();
+    blocks.extend(learned);
+    offset = plan.dim();
     for block in &mut blocks {
         block.offset = offset;
         offset += block.len();

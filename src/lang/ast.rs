@@ -45,8 +45,8 @@ pub enum ItemKind {
     Recording { name: Ident, standardized: bool },
     /// `factors K = 3`
     Factors { name: Ident, value: Expr },
-    /// `response brain = identity()`
-    Response { modality: Ident, family: Ident, arguments: Vec<Argument> },
+    /// `response rating = gaussian(width = 1, lag in [-4, 4]) per participant`
+    Response { modality: Ident, family: Ident, arguments: Vec<Argument>, per_participant: bool },
     /// `latent z ~ matern32(length_scale = ell)`
     LatentProcess { name: Ident, family: Ident, arguments: Vec<Argument> },
     /// `latent z on grid(0.9)`
@@ -104,7 +104,8 @@ pub struct Draw {
     pub span: Span,
 }
 
-/// A positional or named argument; a response parameter may also carry a prior or bounds.
+/// A positional or named argument. A response parameter with a prior or bounds is learned; its value is then where a
+/// search starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Argument {
     pub name: Option<Ident>,

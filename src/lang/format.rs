@@ -30,8 +30,9 @@ fn statement(kind: &ItemKind) -> String {
             format!("recording {}{}", name.name, if *standardized { " standardized" } else { "" })
         }
         ItemKind::Factors { name, value } => format!("factors {} = {}", name.name, format_expression(value)),
-        ItemKind::Response { modality, family, arguments } => {
-            format!("response {} = {}({})", modality.name, family.name, list(arguments, argument))
+        ItemKind::Response { modality, family, arguments, per_participant } => {
+            let per = if *per_participant { " per participant" } else { "" };
+            format!("response {} = {}({}){per}", modality.name, family.name, list(arguments, argument))
         }
         ItemKind::LatentProcess { name, family, arguments } => {
             format!("latent {} ~ {}({})", name.name, family.name, list(arguments, argument))
@@ -83,13 +84,11 @@ fn distribution(draw: &Draw) -> String {
 }
 
 fn argument(argument: &Argument) -> String {
-    let name = argument.name.as_ref().map(|n| n.name.as_str());
-    match (name, &argument.value, &argument.prior) {
-        (Some(name), Some(value), _) => format!("{name} = {}", format_expression(value)),
-        (None, Some(value), _) => format_expression(value),
-        (Some(name), None, Some(prior)) => format!("{name} ~ {}", distribution(prior)),
-        (name, None, _) => format!("{}{}", name.unwrap_or_default(), limits(argument.bounds.as_ref())),
-    }
+    let name = argument.name.as_ref().map_or("", |n| n.name.as_str());
+    let value = argument.value.as_ref().map(format_expression).unwrap_or_default();
+    let equals = if name.is_empty() || value.is_empty() { "" } else { " = " };
+    let (prior, bounds) = (tilde(argument.prior.as_ref()), limits(argument.bounds.as_ref()));
+    format!("{name}{equals}{value}{prior}{bounds}")
 }
 
 const UNARY_MINUS: u8 = 3;

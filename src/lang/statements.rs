@@ -50,7 +50,8 @@ impl Parser {
                 let modality = self.ident("the name of a modality")?;
                 self.expect("=", Some("for example `response rating = identity()`"))?;
                 let family = self.ident("a response family, for example `identity()`")?;
-                Ok(ItemKind::Response { modality, family, arguments: self.arguments()? })
+                let arguments = self.arguments()?;
+                Ok(ItemKind::Response { modality, family, arguments, per_participant: self.per_participant()? })
             }
             "latent" => self.latent(),
             "loading" => self.weight(WeightRole::Loading),
@@ -292,6 +293,17 @@ impl Parser {
         }
     }
 
+    /// `per participant` behind a declaration.
+    fn per_participant(&mut self) -> Parsed<bool> {
+        if !self.take_word("per") {
+            return Ok(false);
+        }
+        if self.take_word("participant") {
+            return Ok(true);
+        }
+        self.fail("`participant`", Some("a response is shared by all, or one `per participant`"))
+    }
+
     fn argument(&mut self) -> Parsed<Argument> {
         let start = self.span();
         let mut argument = Argument { name: None, value: None, prior: None, bounds: None, span: start };
@@ -305,7 +317,8 @@ impl Parser {
             argument.name = Some(self.ident("a parameter of the response")?);
             if self.take_sign("=") {
                 argument.value = Some(self.expression()?);
-            } else if self.take_sign("~") {
+            }
+            if self.take_sign("~") {
                 argument.prior = Some(self.draw()?);
             } else {
                 argument.bounds = self.bounds()?;

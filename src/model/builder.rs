@@ -104,6 +104,50 @@ impl Ex {
     }
 }
 
+/// A response under construction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResponseBuilder {
+    family: Ident,
+    arguments: Vec<Argument>,
+    per_participant: bool,
+}
+
+/// `family()`, for example `response("gaussian").fixed("width", 1).within("lag", -4, 4)`.
+pub fn response(family: &str) -> ResponseBuilder {
+    ResponseBuilder { family: ident(family), arguments: Vec::new(), per_participant: false }
+}
+
+impl ResponseBuilder {
+    fn push(mut self, name: &str, value: Option<Ex>, prior: Option<DrawBuilder>, bounds: Option<Bounds>) -> Self {
+        let (value, prior) = (value.map(|v| v.0), prior.map(|p| p.0));
+        self.arguments.push(Argument { name: Some(ident(name)), value, prior, bounds, span: Span::default() });
+        self
+    }
+
+    /// `name = value`
+    pub fn fixed(self, name: &str, value: impl Into<Ex>) -> Self {
+        self.push(name, Some(value.into()), None, None)
+    }
+
+    /// `name in [lower, upper]`: learned, without a prior.
+    pub fn within(self, name: &str, lower: impl Into<Ex>, upper: impl Into<Ex>) -> Self {
+        let bound = |value: Ex| Some(Bound { value: value.0, strict: false });
+        let bounds = Bounds { lower: bound(lower.into()), upper: bound(upper.into()), span: Span::default() };
+        self.push(name, None, None, Some(bounds))
+    }
+
+    /// `name ~ prior`: learned.
+    pub fn learned(self, name: &str, prior: DrawBuilder) -> Self {
+        self.push(name, None, Some(prior), None)
+    }
+
+    /// `... per participant`
+    pub fn per_participant(mut self) -> Self {
+        self.per_participant = true;
+        self
+    }
+}
+
 /// A distribution under construction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawBuilder(ast::Draw);
@@ -289,9 +333,10 @@ impl Builder {
         self.push(ItemKind::Factors { name: ident(name), value: Ex::from(k).0 })
     }
 
-    /// `response modality = family()`
-    pub fn response(self, modality: &str, family: &str) -> Self {
-        self.push(ItemKind::Response { modality: ident(modality), family: ident(family), arguments: vec![] })
+    /// `response modality = family(...)`
+    pub fn response(self, modality: &str, response: ResponseBuilder) -> Self {
+        let ResponseBuilder { family, arguments, per_participant } = response;
+        self.push(ItemKind::Response { modality: ident(modality), family, arguments, per_participant })
     }
 
     /// `latent name ~ matern32(length_scale = value)`

@@ -124,8 +124,8 @@ impl Checker {
             ItemKind::Minimize { value } => self.minimize(value),
             ItemKind::Recording { name, standardized } => self.shared.recording(&mut self.scope, name, *standardized),
             ItemKind::Factors { name, value } => self.shared.factors(&mut self.scope, name, value),
-            ItemKind::Response { modality, family, arguments } => {
-                self.shared.response(&mut self.scope, modality, family, arguments);
+            ItemKind::Response { modality, family, arguments, per_participant } => {
+                self.shared.response(&mut self.scope, modality, family, arguments, *per_participant);
             }
             ItemKind::LatentProcess { name, family, arguments } => {
                 self.shared.process(&mut self.scope, name, family, arguments);

@@ -6,14 +6,14 @@ use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{self, Argument, Expr, ExprKind, Ident, Operator, WeightRole};
 use crate::lang::format_expression;
-use crate::response::{FAMILIES, Response};
+use crate::response::{Domain, FAMILIES, Family};
 
 /// What has been declared of the shared-response part so far.
 #[derive(Default)]
 pub(super) struct Draft {
     pub recording: Option<(Ident, bool)>,
     pub factors: Option<(Ident, usize)>,
-    pub responses: Vec<(Ident, Response)>,
+    pub responses: Vec<ModalityResponse>,
     pub latent: Option<(Ident, Latent)>,
     pub loading: Option<Ident>,
     pub offset: Option<Ident>,
@@ -28,30 +28,92 @@ pub(super) struct Draft {
 
 const OBSERVE_FORM: &str = "observe x ~ normal(b + response(z) * w, sqrt(v))";
 
-/// Name and value of a parameter of a response: `width = 1.5`.
-fn response_parameter<'a>(scope: &mut Scope, argument: &'a Argument) -> Result<(&'a str, f64), Option<Diagnostic>> {
+/// A parameter of a response as the model file gives it.
+enum Given {
+    Fixed(usize, f64),
+    Learned(LearnedParameter),
+}
+
+/// `width = 1.5`, `lag in [-4, 4]`, `lag = 2 in [0, 5]` or `lag ~ normal(2, 1) in [0, 5]`.
+///
+/// `None` after an error, which then stands in the list.
+fn response_parameter(scope: &mut Scope, modality: &Ident, family: &Family, argument: &Argument) -> Option<Given> {
     let wrong = |text: &str| {
-        Some(
-            Diagnostic::error(Code::Arguments, argument.span, text)
-                .expected("a name and a number, for example `lag = 2`"),
-        )
+        Diagnostic::error(Code::Arguments, argument.span, text)
+            .expected("for example `lag = 2`, or to learn it `lag in [-4, 4]` or `lag ~ normal(2, 1)`")
     };
     let Some(name) = &argument.name else {
-        return Err(wrong("a parameter of a response is given by name"));
+        return scope.error(wrong("a parameter of a response is given by name"));
     };
-    let Some(value) = &argument.value else {
-        let error = Diagnostic::error(
-            Code::SharedResponse,
-            argument.span,
-            format!("`{}` would be learned, which this version cannot do", name.name),
-        );
-        return Err(Some(error.help(format!("fix it at a number, for example `{} = 2`", name.name))));
+    let number = match &argument.value {
+        Some(value) => match constant(&scope.expr(value)?) {
+            Some(number) => Some(number),
+            None => return scope.error(wrong("the value of a response parameter is a plain number")),
+        },
+        None => None,
     };
-    let typed = scope.expr(value).ok_or(None)?;
-    match constant(&typed) {
-        Some(number) => Ok((&name.name, number)),
-        None => Err(wrong("a parameter of a response is a plain number")),
+    let Some(index) = family.parameters.iter().position(|p| p.name == name.name) else {
+        let names: Vec<&str> = family.parameters.iter().map(|p| p.name).collect();
+        let help = match suggest(&name.name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "drop it; this response has no parameters".into(),
+            None => format!("its parameters are {}", names.join(", ")),
+        };
+        let text = format!("`{}` has no parameter `{}`", family.name, name.name);
+        return scope.error(Diagnostic::error(Code::Arguments, name.span, text).help(help));
+    };
+    let parameter = &family.parameters[index];
+    if argument.prior.is_none() && argument.bounds.is_none() {
+        let Some(value) = number else { return scope.error(wrong("this parameter has no value")) };
+        if let Err(error) = family.check_value(parameter, value) {
+            return scope.error(
+                Diagnostic::error(Code::Arguments, argument.span, error.to_string())
+                    .help(format!("its default is `{} = {}`", parameter.name, parameter.default)),
+            );
+        }
+        return Some(Given::Fixed(index, value));
     }
+    let full = Ident { name: format!("{}.{}", modality.name, name.name), span: name.span };
+    let (param, prior) = scope.param(&full, &[], argument.bounds.as_ref(), argument.prior.as_ref())?;
+    if param.noncentered.is_some() {
+        return scope.error(
+            Diagnostic::error(Code::SharedResponse, argument.span, "a response parameter is not written `noncentered`")
+                .help("drop `noncentered`"),
+        );
+    }
+    let (lowest, highest) = parameter.domain.bounds();
+    for (bound, is_lower) in [(&param.lower, true), (&param.upper, false)] {
+        let value = bound.as_ref().and_then(constant);
+        if let Some(value) = value.filter(|v| if is_lower { *v < lowest } else { *v > highest }) {
+            let text = format!("`{}` of `{}` cannot be {value}", name.name, family.name);
+            return scope.error(
+                Diagnostic::error(Code::Bounds, argument.span, text)
+                    .expected(parameter.domain.describe())
+                    .help("move the bound, or add bounds to the prior with `in [lo, hi]`"),
+            );
+        }
+    }
+    let outside = |v: f64| {
+        v <= param.lower.as_ref().and_then(constant).unwrap_or(lowest)
+            || v >= param.upper.as_ref().and_then(constant).unwrap_or(highest)
+    };
+    if let Some(start) = number.filter(|v| outside(*v)) {
+        let text = format!("the start {start} is not inside the bounds of `{}`", full.name);
+        return scope.error(
+            Diagnostic::error(Code::Bounds, argument.span, text)
+                .help("move the start or the bounds, or drop the start"),
+        );
+    }
+    let Param { lower, upper, .. } = param;
+    Some(Given::Learned(LearnedParameter {
+        index,
+        name: full.name,
+        start: number,
+        lower,
+        upper,
+        prior,
+        span: name.span,
+    }))
 }
 
 impl Draft {
@@ -84,8 +146,16 @@ impl Draft {
         }
     }
 
-    pub fn response(&mut self, scope: &mut Scope, modality: &Ident, family: &Ident, arguments: &[Argument]) {
-        if self.responses.iter().any(|(m, _)| m.name == modality.name) {
+    /// `response rating = gaussian(width = 1, lag in [-4, 4]) per participant`
+    pub fn response(
+        &mut self,
+        scope: &mut Scope,
+        modality: &Ident,
+        family: &Ident,
+        arguments: &[Argument],
+        per_participant: bool,
+    ) {
+        if self.responses.iter().any(|r| r.modality == modality.name) {
             let text = format!("modality `{}` already has a response", modality.name);
             scope
                 .errors
@@ -112,32 +182,44 @@ impl Draft {
             return;
         }
         let mut given: Vec<(&str, f64)> = Vec::new();
+        let mut learned: Vec<LearnedParameter> = Vec::new();
         for argument in arguments {
-            match response_parameter(scope, argument) {
-                Ok(pair) => given.push(pair),
-                Err(error) => {
-                    scope.errors.extend(error);
-                    return;
-                }
+            match response_parameter(scope, modality, entry, argument) {
+                Some(Given::Fixed(index, value)) => given.push((entry.parameters[index].name, value)),
+                Some(Given::Learned(parameter)) => learned.push(parameter),
+                None => return,
             }
         }
+        let span = family.span.to(arguments.last().map_or(family.span, |a| a.span));
+        let fixed = |p: &LearnedParameter| given.iter().find(|g| g.0 == entry.parameters[p.index].name);
+        if let Some(twice) = learned.iter().find(|p| fixed(p).is_some()) {
+            let text = format!("`{}` is given twice", entry.parameters[twice.index].name);
+            scope.errors.push(Diagnostic::error(Code::Arguments, span, text).help("drop one of the two"));
+            return;
+        }
+        if per_participant && learned.is_empty() {
+            scope.errors.push(
+                Diagnostic::error(Code::SharedResponse, span, "nothing of this response is learned")
+                    .help("drop `per participant`, or learn a parameter, for example `lag in [-4, 4]`"),
+            );
+            return;
+        }
         match crate::response::build(entry.name, &given) {
-            Ok(response) => self.responses.push((modality.clone(), response)),
+            Ok(response) => self.responses.push(ModalityResponse {
+                modality: modality.name.clone(),
+                response,
+                learned,
+                per_participant,
+                span: modality.span,
+            }),
             Err(error) => {
                 let parameters: Vec<String> =
                     entry.parameters.iter().map(|p| format!("{} = {}", p.name, p.default)).collect();
-                scope.errors.push(
-                    Diagnostic::error(
-                        Code::Arguments,
-                        family.span.to(arguments.last().map_or(family.span, |a| a.span)),
-                        error.to_string(),
-                    )
-                    .help(format!(
-                        "with its defaults: `{}({})`",
-                        entry.name,
-                        parameters.join(", ")
-                    )),
-                );
+                scope.errors.push(Diagnostic::error(Code::Arguments, span, error.to_string()).help(format!(
+                    "with its defaults: `{}({})`",
+                    entry.name,
+                    parameters.join(", ")
+                )));
             }
         }
     }
@@ -329,6 +411,35 @@ impl Draft {
         matches!((&expr.kind, &self.latent), (ExprKind::Name(n), Some((z, _))) if *n == z.name)
     }
 
+    /// An objective searches learned parameters between bounds, and takes priors that are squares as penalties.
+    fn learnable_in_objective(&self, scope: &mut Scope) -> bool {
+        let before = scope.errors.len();
+        let learned = self.responses.iter().flat_map(|r| r.learned.iter().map(move |p| (r, p)));
+        for (response, parameter) in learned {
+            let domain = response.response.family().parameters[parameter.index].domain;
+            if parameter.lower.is_none() || parameter.upper.is_none() {
+                let text = format!("`{}` is learned without bounds on both sides", parameter.name);
+                scope.errors.push(
+                    Diagnostic::error(Code::SharedResponse, parameter.span, text)
+                        .help("an objective needs them: `lag in [-4, 4]`, or `lag ~ normal(2, 1) in [0, 5]`"),
+                );
+            }
+            let Some(prior) = &parameter.prior else { continue };
+            let penalty = if domain == Domain::Lag { "normal" } else { "lognormal" };
+            if prior.family != penalty || prior.arguments.iter().any(|a| !a.data_only) {
+                let text = format!("the prior of `{}` is no penalty of an objective", parameter.name);
+                scope.errors.push(
+                    Diagnostic::error(Code::SharedResponse, prior.span, text)
+                        .expected(format!("`{penalty}(...)` with numbers known from the data"))
+                        .help(
+                            "a normal prior on a lag, a lognormal one on any other parameter, become squared penalties",
+                        ),
+                );
+            }
+        }
+        scope.errors.len() == before
+    }
+
     /// Checks that the parts are complete. `place` is where to point when a part is missing altogether.
     pub fn finish(self, scope: &mut Scope, objective: bool, place: Span) -> Option<Shared> {
         let any = self
@@ -338,7 +449,7 @@ impl Draft {
             .or(self.factors.as_ref().map(|f| f.0.span))
             .or(self.latent.as_ref().map(|l| l.0.span))
             .or(self.loading.as_ref().or(self.offset.as_ref()).or(self.noise.as_ref()).map(|w| w.span))
-            .or(self.responses.first().map(|r| r.0.span))?;
+            .or(self.responses.first().map(|r| r.span))?;
         if self.broken {
             return None;
         }
@@ -375,6 +486,9 @@ impl Draft {
                 .help("move this line below `latent`, `loading` and `noise`"),
             );
         }
+        if objective && !self.learnable_in_objective(scope) {
+            return None;
+        }
         let (latent_name, latent) = self.latent?;
         match (&latent, objective) {
             (Latent::Grid { .. }, false) => {
@@ -390,16 +504,6 @@ impl Draft {
                 );
             }
             _ => {}
-        }
-        if let (false, Some((modality, _))) = (objective, self.responses.iter().find(|r| r.1 != Response::Identity)) {
-            return scope.error(
-                Diagnostic::error(
-                    Code::SharedResponse,
-                    modality.span,
-                    "a latent with a process takes only `identity()` responses in this version",
-                )
-                .help("write `latent z on grid(STEP)` and `minimize balanced_squares(x, response(z) * w) + ...`"),
-            );
         }
         if objective && let Some(weight) = self.offset.as_ref().or(self.noise.as_ref()) {
             return scope.error(
@@ -423,7 +527,7 @@ impl Draft {
             recording: recording.name,
             standardized,
             factors: (factors_name.name, factors),
-            responses: self.responses.into_iter().map(|(m, r)| (m.name, r)).collect(),
+            responses: self.responses,
             latent,
             loading: self.loading?.name,
             offset: self.offset.map(|b| b.name),

@@ -190,13 +190,42 @@ pub struct Shared {
     /// Name and number of factors.
     pub factors: (String, usize),
     /// Response of each named modality; other modalities respond with the identity.
-    pub responses: Vec<(String, crate::response::Response)>,
+    pub responses: Vec<ModalityResponse>,
     pub latent: Latent,
     pub loading: String,
     pub offset: Option<String>,
     pub noise: Option<String>,
     /// Coefficients of the objective's terms, for a gridded model.
     pub objective: Vec<(SharedTerm, Typed)>,
+}
+
+/// How the streams of one modality follow the latent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModalityResponse {
+    pub modality: String,
+    /// The family with the values of its parameters; those of learned ones count for nothing.
+    pub response: crate::response::Response,
+    pub learned: Vec<LearnedParameter>,
+    /// Every participant has learned parameters of their own.
+    pub per_participant: bool,
+    pub span: Span,
+}
+
+/// A parameter of a response that is learned from the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LearnedParameter {
+    /// Position in the family's table of parameters.
+    pub index: usize,
+    /// `rating.lag`: modality and parameter.
+    pub name: String,
+    /// Where a search starts, if the model says so.
+    pub start: Option<f64>,
+    /// Bounds of the support, known from the data; `None` where there is none.
+    pub lower: Option<Typed>,
+    pub upper: Option<Typed>,
+    /// In an objective a penalty: minus the log density, up to a constant.
+    pub prior: Option<Draw>,
+    pub span: Span,
 }
 
 /// The latent of a shared-response model.

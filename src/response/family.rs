@@ -18,6 +18,34 @@ pub enum Domain {
     Ratio,
 }
 
+impl Domain {
+    /// Smallest and largest value, or what the values lie strictly between.
+    pub fn bounds(self) -> (f64, f64) {
+        match self {
+            Domain::Lag => (f64::NEG_INFINITY, f64::INFINITY),
+            Domain::Positive => (0.0, f64::INFINITY),
+            Domain::Shape => (1.0, MAX_SHAPE),
+            Domain::Ratio => (0.0, 1.0),
+        }
+    }
+
+    /// What a message asks for.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Domain::Lag => "finite",
+            Domain::Positive => "finite and above 0",
+            Domain::Shape => "from 1 to 1000",
+            Domain::Ratio => "above 0 and below 1",
+        }
+    }
+
+    fn contains(self, value: f64) -> bool {
+        let (lo, hi) = self.bounds();
+        let open = matches!(self, Domain::Positive | Domain::Ratio);
+        value.is_finite() && (if open { value > lo && value < hi } else { value >= lo && value <= hi })
+    }
+}
+
 /// One parameter of a family.
 #[derive(Debug)]
 pub struct Parameter {
@@ -188,16 +216,14 @@ impl Family {
     }
 
     /// Refuses a value outside the parameter's domain.
-    pub(super) fn check_value(&self, parameter: &Parameter, value: f64) -> Result<(), ResponseError> {
-        let (inside, demand) = match parameter.domain {
-            Domain::Lag => (true, "finite"),
-            Domain::Positive => (value > 0.0, "finite and above 0"),
-            Domain::Shape => ((1.0..=MAX_SHAPE).contains(&value), "from 1 to 1000"),
-            Domain::Ratio => (value > 0.0 && value < 1.0, "above 0 and below 1"),
-        };
-        if value.is_finite() && inside {
+    ///
+    /// # Errors
+    /// [`ResponseError::Parameter`].
+    pub fn check_value(&self, parameter: &Parameter, value: f64) -> Result<(), ResponseError> {
+        if parameter.domain.contains(value) {
             return Ok(());
         }
+        let demand = parameter.domain.describe();
         Err(ResponseError::Parameter { family: self.name, parameter: parameter.name, demand, value })
     }
 }

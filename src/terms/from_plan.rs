@@ -1,7 +1,7 @@
 //! Makes the structured terms of a Plan from its recording.
 
 use super::filtered::{FilteredGp, Observation, TermError};
-use super::gridded::{GriddedError, Notice, Options, Problem, ResponseRows};
+use super::gridded::{GriddedError, Notice, ObservationRows, Options, Problem, ResponseRows};
 use crate::bind::SharedPlan;
 use crate::model::Shared;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use std::sync::Arc;
 pub fn gridded_from_plan(model: &Shared, shared: &SharedPlan) -> Result<Problem, GriddedError> {
     let step = shared.grid_step.unwrap_or(f64::NAN);
     let options = Options { standardized: model.standardized, ..Options::new(shared.factors, step) };
-    let mut rows: Vec<Arc<ResponseRows>> = Vec::with_capacity(shared.recording.modalities.len());
-    for modality in &shared.recording.modalities {
-        rows.push(Arc::new(match model.responses.iter().find(|(m, _)| m == modality) {
-            Some((_, response)) => ResponseRows::new(response)
-                .map_err(|reason| GriddedError::Response { modality: modality.clone(), reason })?,
-            None => ResponseRows::identity(),
-        }));
+    let mut rows: Vec<Arc<dyn ObservationRows>> = Vec::with_capacity(shared.responses.slots.len());
+    for slot in &shared.responses.slots {
+        let modality = || shared.recording.modalities[slot.modality].clone();
+        let made = ResponseRows::new(&slot.response);
+        rows.push(Arc::new(made.map_err(|reason| GriddedError::Response { modality: modality(), reason })?));
     }
-    let problem = Problem::with_responses(&shared.recording, &options, &|_, m| rows[m].clone())?;
+    // Every modality has a slot.
+    let row = |p, m| rows[shared.responses.slot(p, m).unwrap_or_default()].clone();
+    let problem = Problem::with_responses(&shared.recording, &options, &row)?;
     for notice in &problem.notices {
         if let Notice::NotFitted { participant, modality } = notice {
             return Err(GriddedError::TooShort { participant: participant.clone(), modality: modality.clone() });
