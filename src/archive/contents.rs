@@ -190,6 +190,8 @@ pub struct Restart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatentSeries {
     pub run: String,
+    /// Whose path it is, names joined by `+`; `None` where everybody shares one.
+    pub participants: Option<String>,
     /// Seconds, length T.
     pub times: Vec<f64>,
     /// T x K, row-major; NaN where the data do not reach.

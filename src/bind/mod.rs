@@ -4,6 +4,7 @@
 
 pub mod evaluate;
 pub(crate) mod layout;
+mod paths;
 mod plain;
 mod plan;
 mod responses;
@@ -14,5 +15,5 @@ mod tests;
 pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale, parameter_values};
 pub(crate) use layout::element_labels;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
-pub use responses::{LearnedSlot, ResponseSlot, Responses};
+pub use responses::{LearnedSlot, ResponsePenalty, ResponseSlot, Responses};
 pub use shared::{Key, SharedError, SharedPlan, Standardisation};

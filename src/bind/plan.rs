@@ -4,7 +4,7 @@ use super::evaluate::{Env, Value, evaluate};
 use super::shared::{self, SharedPlan};
 use super::{evaluate as eval, plain};
 use crate::base::{Code, Diagnostic, Source, Span, render};
-use crate::data::{Arrays, DataError, Duplicates, Recording};
+use crate::data::{Arrays, DataError, Duplicates, Edge, Recording};
 use crate::model::{Model, Statement};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,8 @@ pub struct BindOptions {
     pub constants: Constants,
     /// How the reader treated several values of one feature at one time.
     pub duplicates: Duplicates,
+    /// Affinities of participants, for models whose latent paths depend on them.
+    pub affinity: Vec<Edge>,
 }
 
 /// What a model is joined with.

@@ -4,7 +4,7 @@ use super::evaluate::{Env, evaluate};
 use super::plan::Block;
 use super::shared::SharedError;
 use crate::data::Recording;
-use crate::model::{LearnedParameter, ModalityResponse, Typed};
+use crate::model::{Draw, LearnedParameter, ModalityResponse, Typed};
 use crate::response::{Family, Response};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -38,6 +38,37 @@ pub struct Responses {
     pub slots: Vec<ResponseSlot>,
     /// Coordinates of the learned parameters in the plan.
     pub coordinates: Range<usize>,
+}
+
+/// The prior of a learned parameter as a penalty: ((p - center) / sd)^2 / 2, p being the parameter or its logarithm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResponsePenalty {
+    /// Position among the declared responses of the model.
+    pub response: usize,
+    /// Position of the parameter in the family's table.
+    pub index: usize,
+    pub logarithmic: bool,
+    pub center: f64,
+    pub sd: f64,
+}
+
+/// The penalties that the priors of learned parameters are in an objective.
+pub(super) fn penalties(model: &[ModalityResponse], values: &Env) -> Result<Vec<ResponsePenalty>, SharedError> {
+    let mut out = Vec::new();
+    for (response, declared) in model.iter().enumerate() {
+        for parameter in &declared.learned {
+            let Some(Draw { family, arguments, .. }) = &parameter.prior else { continue };
+            let number =
+                |i: usize| arguments.get(i).and_then(|a| evaluate(a, values).ok()).map_or(f64::NAN, |v| v.values[0]);
+            let (center, sd) = (number(0), number(1));
+            if !(sd > 0.0 && sd.is_finite() && center.is_finite()) {
+                return Err(SharedError::ResponsePrior { parameter: parameter.name.clone(), sd });
+            }
+            let logarithmic = family == "lognormal";
+            out.push(ResponsePenalty { response, index: parameter.index, logarithmic, center, sd });
+        }
+    }
+    Ok(out)
 }
 
 impl Responses {
@@ -126,6 +157,17 @@ impl Responses {
     /// Parameters of all slots, one after the other; the learned ones are where a search starts.
     pub fn values(&self) -> Vec<f64> {
         self.slots.iter().flat_map(|s| s.response.values()).collect()
+    }
+
+    /// Parameters of all slots, one after the other, with the learned ones from `env`.
+    pub fn values_in(&self, blocks: &[Block], env: &Env) -> Vec<f64> {
+        let mut values = self.values();
+        let mine = blocks.iter().filter(|b| self.coordinates.contains(&b.offset));
+        let learned = mine.filter_map(|b| env.get(&b.name)).flat_map(|v| v.values.iter());
+        for (place, value) in self.places().into_iter().zip(learned) {
+            values[place] = *value;
+        }
+        values
     }
 }
 

@@ -1,10 +1,12 @@
 //! Joins a recording with a shared-response model: which streams take part, and the coordinates of their weights.
 
+use super::paths;
 use super::plan::{Block, Constants, Plan};
-use super::responses::Responses;
+use super::responses::{ResponsePenalty, Responses, penalties};
 use crate::bind::evaluate::evaluate;
 use crate::data::recording::is_constant;
-use crate::data::{Recording, Stream};
+use crate::data::{Edge, Recording, Stream};
+use crate::lang::ast::Paths;
 use crate::math::dist;
 use crate::model::{Latent, ModalityResponse, Shared, SharedTerm, Statement};
 use serde::{Deserialize, Serialize};
@@ -43,6 +45,12 @@ pub struct SharedPlan {
     pub responses: Responses,
     /// For a latent on a grid: its step in seconds.
     pub grid_step: Option<f64>,
+    /// Groups of participants who share a latent path.
+    pub paths: Vec<Vec<usize>>,
+    /// Affinities of participants; pairs that are not named have affinity 0.
+    pub affinity: Vec<Edge>,
+    /// Priors of learned response parameters as penalties of an objective.
+    pub penalties: Vec<ResponsePenalty>,
     /// First and last observed time of each run, in seconds.
     pub domains: Vec<(f64, f64)>,
     /// Row of the loadings whose sign is fixed to be positive (one factor, density models).
@@ -77,6 +85,22 @@ pub enum SharedError {
         "no value is left for `{parameter}`: above {lower} and below {upper}; check its bounds and the data they are made of"
     )]
     ResponseBounds { parameter: String, lower: f64, upper: f64 },
+    #[error(
+        "the model ties participants by their affinity; give it with --affinity FILE.csv (columns first, second, affinity)"
+    )]
+    NoAffinity,
+    #[error("the model does not use the affinities; drop --affinity, or write `per component` or `neighbors(z)`")]
+    UnusedAffinity,
+    #[error("the affinities name `{name}`, who is no participant of the fit; there are: {}", present.join(", "))]
+    AffinityName { name: String, present: Vec<String> },
+    #[error(
+        "the affinity of `{first}` and `{second}` is {affinity}; it must be between two participants, finite and not negative"
+    )]
+    Affinity { first: String, second: String, affinity: f64 },
+    #[error("the affinity of `{first}` and `{second}` is given twice")]
+    AffinityTwice { first: String, second: String },
+    #[error("the standard deviation of the prior of `{parameter}` is {sd}; it must be a positive number")]
+    ResponsePrior { parameter: String, sd: f64 },
     #[error("the {what} is {value}; it must be a positive number")]
     NotPositive { what: &'static str, value: f64 },
 }
@@ -112,9 +136,15 @@ pub(super) fn add(plan: &mut Plan, recording: Recording, notes: &mut Vec<String>
         }
         Latent::Process { .. } => None,
     };
-    let objective = shared.objective.iter().map(|(term, c)| (*term, number(c))).collect();
+    let objective: Vec<(SharedTerm, f64)> = shared.objective.iter().map(|(term, c)| (*term, number(c))).collect();
+    let choice = match &shared.latent {
+        Latent::Grid { paths, .. } => *paths,
+        Latent::Process { .. } => Paths::Shared,
+    };
+    let paths = paths::groups(choice, &objective, &recording.participants, &plan.options.affinity)?;
     let anchor = (factors == 1 && grid_step.is_none()).then(|| anchor(&recording, &keys));
     let domains = domains(&recording);
+    let penalties = if grid_step.is_some() { penalties(&shared.responses, &plan.values)? } else { Vec::new() };
     let (responses, learned) = Responses::new(&shared.responses, &recording, &plan.values)?;
     let mut plan_shared = SharedPlan {
         recording,
@@ -124,6 +154,9 @@ pub(super) fn add(plan: &mut Plan, recording: Recording, notes: &mut Vec<String>
         noises,
         responses,
         grid_step,
+        paths,
+        affinity: plan.options.affinity.clone(),
+        penalties,
         domains,
         anchor,
         objective,
@@ -346,6 +379,16 @@ impl SharedPlan {
         self.keys.iter().zip(&self.standardisation).map(one).collect()
     }
 
+    /// Names of the latent paths of a run, participants joined by `+`; `None` for one path that all share.
+    pub fn path_names(&self) -> Vec<Option<String>> {
+        if let [_] = self.paths[..] {
+            return vec![None];
+        }
+        let name =
+            |group: &Vec<usize>| group.iter().map(|&p| self.recording.participants[p].as_str()).collect::<Vec<_>>();
+        self.paths.iter().map(|group| Some(name(group).join("+"))).collect()
+    }
+
     /// Number of nodes of the latent's grid in each run; empty without a grid.
     pub fn grid_nodes(&self) -> Vec<usize> {
         let Some(step) = self.grid_step else { return Vec::new() };
@@ -408,13 +451,18 @@ fn weight_blocks(plan: &Plan, shared: &Shared, s: &SharedPlan) -> Vec<Block> {
         blocks.push(block(b, vec![s.keys.len()], labels));
     }
     if let Latent::Grid { name, .. } = &shared.latent {
-        let nodes = s.grid_nodes();
-        let labels: Vec<String> = nodes
-            .iter()
-            .zip(&s.recording.runs)
-            .flat_map(|(&n, run)| (1..=n).flat_map(move |i| (1..=k).map(move |f| format!("{name}[{run},{i},{f}]"))))
-            .collect();
-        blocks.push(block(name, vec![nodes.iter().sum(), k], labels));
+        let mut labels = Vec::new();
+        for (nodes, run) in s.grid_nodes().into_iter().zip(&s.recording.runs) {
+            for path in s.path_names() {
+                let path = path.map(|p| format!(",{p}")).unwrap_or_default();
+                labels.extend(
+                    (1..=nodes)
+                        .flat_map(|i| (1..=k).map(move |f| (i, f)))
+                        .map(|(i, f)| format!("{name}[{run}{path},{i},{f}]")),
+                );
+            }
+        }
+        blocks.push(block(name, vec![labels.len() / k, k], labels));
     }
     if let Some(v) = &shared.noise {
         let names =

@@ -74,6 +74,9 @@ pub struct RecordingArguments {
     /// What to do with several values of one feature at one time.
     #[arg(long, value_enum, default_value = "refuse")]
     pub duplicates: DuplicatePolicy,
+    /// A CSV with the columns first, second, affinity: how strongly participants are tied, for models that use it.
+    #[arg(long, value_name = "FILE")]
+    pub affinity: Option<PathBuf>,
 }
 
 /// Features that never vary.

@@ -50,6 +50,8 @@ pub enum CliError {
     Fit(#[from] FitError),
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    #[error("{option} is for models that read a recording, which this one does not; drop it")]
+    NoRecording { option: &'static str },
     #[error("{name} must be {range}, not {value}")]
     Setting { name: &'static str, range: &'static str, value: String },
     #[error("{0}")]

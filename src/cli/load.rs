@@ -5,7 +5,7 @@ use super::error::CliError;
 use crate::archive::{InputFile, digest};
 use crate::base::Source;
 use crate::bind::{BindOptions, Input, Plan, bind};
-use crate::data::{self, Repair, counted, load_arrays};
+use crate::data::{self, Repair, counted, load_arrays, parse_affinity};
 use crate::model::{Model, check_text};
 use std::path::Path;
 
@@ -84,10 +84,23 @@ pub fn plan(
     let loaded = model(model_path)?;
     let (input, mut files, notes) = input(&loaded.model, data_path, options)?;
     files.insert(0, loaded.input);
+    let mut affinity = Vec::new();
+    if loaded.model.shared.is_none() {
+        let given = [("--affinity", options.affinity.is_some()), ("--modality", !options.modality.is_empty())];
+        if let Some((option, _)) = given.into_iter().find(|g| g.1) {
+            return Err(CliError::NoRecording { option });
+        }
+    }
+    if let Some(path) = &options.affinity {
+        let bytes = std::fs::read(path).map_err(|source| CliError::Read { path: path.clone(), source })?;
+        files.push(InputFile { role: "affinity".into(), path: path.display().to_string(), sha256: digest(&bytes) });
+        affinity = parse_affinity(path, &bytes)?;
+    }
     let bind_options = BindOptions {
         modalities: options.modality.clone(),
         constants: options.constant.into(),
         duplicates: options.duplicates.into(),
+        affinity,
     };
     let mut plan = bind(loaded.model, loaded.source, input, bind_options)?;
     plan.notes.splice(0..0, notes);

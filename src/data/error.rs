@@ -33,6 +33,14 @@ pub enum DataError {
     #[error("{file}: {} cannot be used:{rows}", counted(.rows.count, "entry", "entries"))]
     Rows { file: PathBuf, rows: Findings<BadRow> },
 
+    /// The header of a table of affinities.
+    #[error("{file}, line 1: the columns are `{found}`, expected `first,second,affinity`")]
+    AffinityColumns { file: PathBuf, found: String },
+
+    /// A row of a table of affinities.
+    #[error("{file}, line {line}: `{found}` is not two participants and an affinity, a number of 0 or more")]
+    AffinityRow { file: PathBuf, line: u64, found: String },
+
     /// Several values for one stream, feature and time.
     #[error(
         "{file}: {} given more than once:{repeats}\n  \

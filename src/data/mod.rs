@@ -1,5 +1,6 @@
 //! Reads recordings (long CSV, folders of wide tables) and plain arrays (JSON); reports every repair and refusal.
 
+mod affinity;
 mod arrays;
 mod assemble;
 mod error;
@@ -16,6 +17,7 @@ mod table;
 mod token;
 mod wide;
 
+pub use affinity::{Edge, parse_affinity};
 pub use arrays::{Array, Arrays, parse_arrays};
 pub use error::{ColumnFaults, DataError};
 pub use finding::{BadName, BadRow, Extent, Fault, FeatureMismatch, Findings, Repeat, StreamName};

@@ -1,7 +1,7 @@
 //! Plan to program: every statement becomes nodes, every `~` a named term.
 
 use super::program::{Node, NodeId, Op, Output, Program};
-use super::structured::{FilteredTerm, GriddedTerm, Structured};
+use super::structured::{FilteredTerm, GriddedKind, GriddedTerm, Structured};
 use crate::bind::{Block, EvaluateError, Plan, SharedPlan, Value, evaluate};
 use crate::lang::ast::WeightRole;
 use crate::math::dist::{self, Distribution};
@@ -9,7 +9,7 @@ use crate::math::op::{Algebra, Binary, Ref, Unary};
 use crate::model::{Draw, Latent, Shared, SharedTerm, Statement, Typed, TypedKind};
 use crate::terms::filtered::TermError;
 use crate::terms::gridded::{GriddedError, Problem};
-use crate::terms::{filtered_from_plan, gridded_from_plan};
+use crate::terms::{filtered_from_plan, gridded_from_plan, learned_order};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -250,28 +250,64 @@ impl Lowerer {
             None => return Err(LowerError::Missing { name: "noise".into() }),
         };
         let scale = self.expression(plan, length_scale)?.0;
-        let term: Arc<dyn Structured> = Arc::new(FilteredTerm { gp: Arc::new(gp) });
-        let node = self.push(Op::Structured { term, inputs: vec![loadings, offsets, noise, scale] }, 1, true);
+        let learned = self.learned_responses(s);
+        let (responses, places) = (s.responses.values(), s.responses.places());
+        let term: Arc<dyn Structured> = Arc::new(FilteredTerm { gp: Arc::new(gp), responses, places });
+        let node = self.push(Op::Structured { term, inputs: vec![loadings, offsets, noise, scale, learned] }, 1, true);
         self.terms.push((format!("{} ~ normal", shared.recording), node));
+        for parameter in shared.responses.iter().flat_map(|r| &r.learned) {
+            let (Some(draw), Ok((x, _))) = (&parameter.prior, self.find(&parameter.name)) else { continue };
+            let count = self.nodes[x].len;
+            self.draw_term(plan, format!("{} ~ {}", parameter.name, draw.family), x, draw, count)?;
+        }
         Ok(())
+    }
+
+    /// All learned response parameters, which lie side by side.
+    fn learned_responses(&mut self, s: &SharedPlan) -> NodeId {
+        let coordinates = s.responses.coordinates.clone();
+        match coordinates.len() {
+            0 => self.push(Op::Constant(Arc::from([])), 0, false),
+            n => self.push(Op::Parameter { offset: coordinates.start }, n, true),
+        }
     }
 
     /// Minus each part of the objective, with its coefficient.
     fn gridded(&mut self, plan: &Plan, shared: &Shared, problem: &Arc<Problem>) -> Result<(), LowerError> {
         let Latent::Grid { name, .. } = &shared.latent else { return Ok(()) };
-        let inputs = vec![self.find(&shared.loading)?.0, self.find(name)?.0];
-        for (kind, coefficient) in &shared.objective {
-            let term: Arc<dyn Structured> = Arc::new(GriddedTerm { problem: Arc::clone(problem), kind: *kind });
-            let node = self.push(Op::Structured { term, inputs: inputs.clone() }, 1, true);
-            let c = self.constant(-evaluate(coefficient, &plan.values)?.values[0]);
-            let scaled = self.binary(Binary::Mul, c, node);
+        let Some(s) = &plan.shared else { return Ok(()) };
+        let inputs = vec![self.find(&shared.loading)?.0, self.find(name)?.0, self.learned_responses(s)];
+        let order = learned_order(s);
+        let mut add = |lowerer: &mut Lowerer, kind: GriddedKind, coefficient: f64, label: String| {
+            let problem = Arc::clone(problem);
+            let term: Arc<dyn Structured> = Arc::new(GriddedTerm { problem, kind, order: order.clone() });
+            let node = lowerer.push(Op::Structured { term, inputs: inputs.clone() }, 1, true);
+            let c = lowerer.constant(-coefficient);
+            let scaled = lowerer.binary(Binary::Mul, c, node);
+            lowerer.terms.push((label, scaled));
+        };
+        let mut squares = 1.0;
+        for (kind, coefficient) in &s.objective {
             let label = match kind {
                 SharedTerm::BalancedSquares => format!("-balanced_squares({})", shared.recording),
                 SharedTerm::LoadingRidge => format!("-ridge({})", shared.loading),
+                SharedTerm::LoadingRidgePerFeature => format!("-ridge_per_feature({})", shared.loading),
                 SharedTerm::LatentRidge => format!("-ridge({name})"),
                 SharedTerm::Roughness => format!("-roughness({name})"),
+                SharedTerm::LatentSpread => format!("-spread({name})"),
+                SharedTerm::LatentNeighbors => format!("-neighbors({name})"),
+                // Part of the penalty of the responses.
+                SharedTerm::ResponseSpread(_) => continue,
             };
-            self.terms.push((label, scaled));
+            if *kind == SharedTerm::BalancedSquares {
+                squares = *coefficient;
+            }
+            add(self, GriddedKind::Objective(*kind), *coefficient, label);
+        }
+        let penalised = shared.responses.iter().flat_map(|r| &r.learned).any(|p| p.prior.is_some());
+        if penalised || s.objective.iter().any(|(t, _)| matches!(t, SharedTerm::ResponseSpread(_))) {
+            // The problem holds these penalties relative to the squares.
+            add(self, GriddedKind::Responses, squares, "-penalties of the responses".into());
         }
         Ok(())
     }

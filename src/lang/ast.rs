@@ -46,13 +46,42 @@ pub enum ItemKind {
     /// `factors K = 3`
     Factors { name: Ident, value: Expr },
     /// `response rating = gaussian(width = 1, lag in [-4, 4]) per participant`
-    Response { modality: Ident, family: Ident, arguments: Vec<Argument>, per_participant: bool },
+    Response {
+        modality: Ident,
+        family: Ident,
+        arguments: Vec<Argument>,
+        per_participant: bool,
+        /// `weight 2`
+        weight: Option<Expr>,
+    },
     /// `latent z ~ matern32(length_scale = ell)`
     LatentProcess { name: Ident, family: Ident, arguments: Vec<Argument> },
     /// `latent z on grid(0.9)`
-    LatentGrid { name: Ident, step: Expr },
+    LatentGrid { name: Ident, step: Expr, paths: Paths },
     /// `loading w ~ normal(0, 1)`; also `offset` and `noise`
     Weight { role: WeightRole, name: Ident, prior: Option<Draw> },
+}
+
+/// Who has a latent path of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Paths {
+    /// Everybody shares one.
+    Shared,
+    /// `per participant`
+    PerParticipant,
+    /// `per component`: each connected part of the graph of affinities.
+    PerComponent,
+}
+
+impl Paths {
+    /// What stands behind the grid, with a space before it.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Paths::Shared => "",
+            Paths::PerParticipant => " per participant",
+            Paths::PerComponent => " per component",
+        }
+    }
 }
 
 /// What a per-stream parameter of a shared-response model is for.

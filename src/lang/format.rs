@@ -30,14 +30,17 @@ fn statement(kind: &ItemKind) -> String {
             format!("recording {}{}", name.name, if *standardized { " standardized" } else { "" })
         }
         ItemKind::Factors { name, value } => format!("factors {} = {}", name.name, format_expression(value)),
-        ItemKind::Response { modality, family, arguments, per_participant } => {
+        ItemKind::Response { modality, family, arguments, per_participant, weight } => {
             let per = if *per_participant { " per participant" } else { "" };
-            format!("response {} = {}({}){per}", modality.name, family.name, list(arguments, argument))
+            let weight = weight.as_ref().map(|w| format!(" weight {}", format_expression(w))).unwrap_or_default();
+            format!("response {} = {}({}){per}{weight}", modality.name, family.name, list(arguments, argument))
         }
         ItemKind::LatentProcess { name, family, arguments } => {
             format!("latent {} ~ {}({})", name.name, family.name, list(arguments, argument))
         }
-        ItemKind::LatentGrid { name, step } => format!("latent {} on grid({})", name.name, format_expression(step)),
+        ItemKind::LatentGrid { name, step, paths } => {
+            format!("latent {} on grid({}){}", name.name, format_expression(step), paths.suffix())
+        }
         ItemKind::Weight { role, name, prior } => {
             format!("{} {}{}", role.keyword(), name.name, tilde(prior.as_ref()))
         }

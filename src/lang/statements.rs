@@ -4,7 +4,7 @@ use super::ast::*;
 use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser};
 use super::words::{KEYWORDS, statement_elsewhere, type_elsewhere};
-use crate::base::{Code, Diagnostic, suggest};
+use crate::base::{Code, Diagnostic, Span, suggest};
 
 impl Parser {
     pub fn statement(&mut self) -> Parsed<ItemKind> {
@@ -51,7 +51,15 @@ impl Parser {
                 self.expect("=", Some("for example `response rating = identity()`"))?;
                 let family = self.ident("a response family, for example `identity()`")?;
                 let arguments = self.arguments()?;
-                Ok(ItemKind::Response { modality, family, arguments, per_participant: self.per_participant()? })
+                let per_participant = match self.paths()? {
+                    (Paths::PerComponent, span) => {
+                        let text = "a response is shared by all, or one `per participant`";
+                        return self.report(Diagnostic::error(Code::Syntax, span, text).help("drop `per component`"));
+                    }
+                    (paths, _) => paths == Paths::PerParticipant,
+                };
+                let weight = if self.take_word("weight") { Some(self.expression()?) } else { None };
+                Ok(ItemKind::Response { modality, family, arguments, per_participant, weight })
             }
             "latent" => self.latent(),
             "loading" => self.weight(WeightRole::Loading),
@@ -196,7 +204,7 @@ impl Parser {
             self.expect("(", help)?;
             let step = self.expression()?;
             self.expect(")", help)?;
-            return Ok(ItemKind::LatentGrid { name, step });
+            return Ok(ItemKind::LatentGrid { name, step, paths: self.paths()?.0 });
         }
         self.fail("`~` and a process, or `on grid(STEP)`", Some("for example `latent z ~ matern32(length_scale = 3)`"))
     }
@@ -293,15 +301,20 @@ impl Parser {
         }
     }
 
-    /// `per participant` behind a declaration.
-    fn per_participant(&mut self) -> Parsed<bool> {
-        if !self.take_word("per") {
-            return Ok(false);
-        }
-        if self.take_word("participant") {
-            return Ok(true);
-        }
-        self.fail("`participant`", Some("a response is shared by all, or one `per participant`"))
+    /// `per participant` or `per component` behind a declaration, and where it stands.
+    fn paths(&mut self) -> Parsed<(Paths, Span)> {
+        let start = self.span();
+        let paths = if !self.take_word("per") {
+            Paths::Shared
+        } else if self.take_word("participant") {
+            Paths::PerParticipant
+        } else if self.take_word("component") {
+            Paths::PerComponent
+        } else {
+            return self
+                .fail("`participant` or `component`", Some("for example `latent z on grid(0.9) per participant`"));
+        };
+        Ok((paths, start.to(self.previous_span())))
     }
 
     fn argument(&mut self) -> Parsed<Argument> {

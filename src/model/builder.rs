@@ -19,7 +19,7 @@ use super::check::check_text;
 use super::types::Model;
 use crate::base::{Diagnostic, Source, Span};
 use crate::lang::ast::{
-    self, Argument, Ast, Bound, Bounds, Expr, ExprKind, Ident, Index, Item, ItemKind, Operator, WeightRole,
+    self, Argument, Ast, Bound, Bounds, Expr, ExprKind, Ident, Index, Item, ItemKind, Operator, Paths, WeightRole,
 };
 use crate::lang::format;
 
@@ -110,11 +110,12 @@ pub struct ResponseBuilder {
     family: Ident,
     arguments: Vec<Argument>,
     per_participant: bool,
+    weight: Option<Expr>,
 }
 
 /// `family()`, for example `response("gaussian").fixed("width", 1).within("lag", -4, 4)`.
 pub fn response(family: &str) -> ResponseBuilder {
-    ResponseBuilder { family: ident(family), arguments: Vec::new(), per_participant: false }
+    ResponseBuilder { family: ident(family), arguments: Vec::new(), per_participant: false, weight: None }
 }
 
 impl ResponseBuilder {
@@ -144,6 +145,12 @@ impl ResponseBuilder {
     /// `... per participant`
     pub fn per_participant(mut self) -> Self {
         self.per_participant = true;
+        self
+    }
+
+    /// `... weight value`
+    pub fn weight(mut self, value: impl Into<Ex>) -> Self {
+        self.weight = Some(value.into().0);
         self
     }
 }
@@ -335,8 +342,8 @@ impl Builder {
 
     /// `response modality = family(...)`
     pub fn response(self, modality: &str, response: ResponseBuilder) -> Self {
-        let ResponseBuilder { family, arguments, per_participant } = response;
-        self.push(ItemKind::Response { modality: ident(modality), family, arguments, per_participant })
+        let ResponseBuilder { family, arguments, per_participant, weight } = response;
+        self.push(ItemKind::Response { modality: ident(modality), family, arguments, per_participant, weight })
     }
 
     /// `latent name ~ matern32(length_scale = value)`
@@ -351,9 +358,14 @@ impl Builder {
         self.push(ItemKind::LatentProcess { name: ident(name), family: ident("matern32"), arguments: vec![argument] })
     }
 
-    /// `latent name on grid(step)`
+    /// `latent name on grid(step)`, with one path for all
     pub fn grid(self, name: &str, step: impl Into<Ex>) -> Self {
-        self.push(ItemKind::LatentGrid { name: ident(name), step: step.into().0 })
+        self.grid_of(name, step, Paths::Shared)
+    }
+
+    /// `latent name on grid(step) per participant`, or another choice of paths
+    pub fn grid_of(self, name: &str, step: impl Into<Ex>, paths: Paths) -> Self {
+        self.push(ItemKind::LatentGrid { name: ident(name), step: step.into().0, paths })
     }
 
     /// `loading name ~ prior`, `offset name ~ prior` or `noise name ~ prior`

@@ -124,13 +124,14 @@ impl Checker {
             ItemKind::Minimize { value } => self.minimize(value),
             ItemKind::Recording { name, standardized } => self.shared.recording(&mut self.scope, name, *standardized),
             ItemKind::Factors { name, value } => self.shared.factors(&mut self.scope, name, value),
-            ItemKind::Response { modality, family, arguments, per_participant } => {
-                self.shared.response(&mut self.scope, modality, family, arguments, *per_participant);
+            ItemKind::Response { modality, family, arguments, per_participant, weight } => {
+                let weight = weight.as_ref();
+                self.shared.response(&mut self.scope, modality, family, arguments, *per_participant, weight);
             }
             ItemKind::LatentProcess { name, family, arguments } => {
                 self.shared.process(&mut self.scope, name, family, arguments);
             }
-            ItemKind::LatentGrid { name, step } => self.shared.grid(&mut self.scope, name, step),
+            ItemKind::LatentGrid { name, step, paths } => self.shared.grid(&mut self.scope, name, step, *paths),
             ItemKind::Weight { role, name, prior } => self.weight(*role, name, prior.as_ref()),
         }
     }

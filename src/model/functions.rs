@@ -75,4 +75,5 @@ pub fn find(name: &str) -> Option<&'static Function> {
 }
 
 /// Names of the shared-response language that look like functions.
-pub const SHARED_WORDS: [&str; 4] = ["response", "balanced_squares", "ridge", "roughness"];
+pub const SHARED_WORDS: [&str; 7] =
+    ["response", "balanced_squares", "ridge", "ridge_per_feature", "roughness", "spread", "neighbors"];

@@ -4,7 +4,7 @@ use super::declare::constant;
 use super::scope::{Entry, Scope};
 use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
-use crate::lang::ast::{self, Argument, Expr, ExprKind, Ident, Operator, WeightRole};
+use crate::lang::ast::{self, Argument, Expr, ExprKind, Ident, Operator, Paths, WeightRole};
 use crate::lang::format_expression;
 use crate::response::{Domain, FAMILIES, Family};
 
@@ -19,6 +19,8 @@ pub(super) struct Draft {
     pub offset: Option<Ident>,
     pub noise: Option<Ident>,
     pub objective: Vec<(SharedTerm, Typed)>,
+    /// Where a modality was given a weight.
+    pub weighted: Option<Span>,
     pub observed: bool,
     /// Where the recording was observed before all parts were there.
     pub early: Option<Span>,
@@ -146,7 +148,7 @@ impl Draft {
         }
     }
 
-    /// `response rating = gaussian(width = 1, lag in [-4, 4]) per participant`
+    /// `response rating = gaussian(width = 1, lag in [-4, 4]) per participant weight 2`
     pub fn response(
         &mut self,
         scope: &mut Scope,
@@ -154,6 +156,7 @@ impl Draft {
         family: &Ident,
         arguments: &[Argument],
         per_participant: bool,
+        weight: Option<&Expr>,
     ) {
         if self.responses.iter().any(|r| r.modality == modality.name) {
             let text = format!("modality `{}` already has a response", modality.name);
@@ -181,6 +184,25 @@ impl Draft {
             );
             return;
         }
+        let weight = match weight {
+            None => None,
+            Some(expr) => {
+                match scope.expr(expr).map(|w| constant(&w)) {
+                    Some(Some(w)) if w > 0.0 && w.is_finite() => Some((w, expr.span)),
+                    Some(_) => {
+                        let text = "the weight of a modality is a positive number";
+                        scope.errors.push(
+                        Diagnostic::error(Code::Type, expr.span, text)
+                            .found(format!("`{}`", format_expression(expr)))
+                            .help("for example `weight 2`; to leave a modality out, fit with --modality and the others"),
+                    );
+                        return;
+                    }
+                    None => return,
+                }
+            }
+        };
+        self.weighted = self.weighted.or(weight.map(|w| w.1));
         let mut given: Vec<(&str, f64)> = Vec::new();
         let mut learned: Vec<LearnedParameter> = Vec::new();
         for argument in arguments {
@@ -210,6 +232,7 @@ impl Draft {
                 response,
                 learned,
                 per_participant,
+                weight: weight.map_or(1.0, |w| w.0),
                 span: modality.span,
             }),
             Err(error) => {
@@ -294,7 +317,7 @@ impl Draft {
         self.set_latent(scope, latent_name, Latent::Process { name: latent_name.name.clone(), length_scale });
     }
 
-    pub fn grid(&mut self, scope: &mut Scope, name: &Ident, step: &Expr) {
+    pub fn grid(&mut self, scope: &mut Scope, name: &Ident, step: &Expr, paths: Paths) {
         let Some(typed) = scope.expr(step) else {
             scope.declare(name, Entry::Failed);
             self.broken = true;
@@ -311,7 +334,7 @@ impl Draft {
             );
             return;
         }
-        self.set_latent(scope, name, Latent::Grid { name: name.name.clone(), step: typed });
+        self.set_latent(scope, name, Latent::Grid { name: name.name.clone(), step: typed, paths });
     }
 
     pub fn weight(&mut self, scope: &mut Scope, role: WeightRole, name: &Ident) {
@@ -519,6 +542,12 @@ impl Draft {
             return scope.error(
                 Diagnostic::error(Code::SharedResponse, place, "the recording is never observed")
                     .help(format!("add `{OBSERVE_FORM}`")),
+            );
+        }
+        if let (false, Some(span)) = (objective, self.weighted) {
+            return scope.error(
+                Diagnostic::error(Code::SharedResponse, span, "a density has no weights of modalities")
+                    .help("drop `weight`; the noise variances decide how much a modality counts"),
             );
         }
         let (recording, standardized) = self.recording?;

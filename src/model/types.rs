@@ -1,6 +1,7 @@
 //! The checked model: every name resolved, every shape known in terms of the data's sizes.
 
 use crate::base::Span;
+use crate::lang::ast::Paths;
 use crate::math::op::{Binary, Unary};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -104,10 +105,19 @@ pub enum SharedTerm {
     BalancedSquares,
     /// `ridge(w)`
     LoadingRidge,
+    /// `ridge_per_feature(w)`
+    LoadingRidgePerFeature,
     /// `ridge(z)`
     LatentRidge,
     /// `roughness(z)`
     Roughness,
+    /// `spread(z)`: squared distance of the participants' paths from their mean.
+    LatentSpread,
+    /// `neighbors(z)`: squared distance of paths, weighted by the affinity of their participants.
+    LatentNeighbors,
+    /// `spread(rating)`: squared distance of the participants' response parameters from their mean; by position among
+    /// the declared responses.
+    ResponseSpread(usize),
 }
 
 /// A declared input.
@@ -208,6 +218,8 @@ pub struct ModalityResponse {
     pub learned: Vec<LearnedParameter>,
     /// Every participant has learned parameters of their own.
     pub per_participant: bool,
+    /// How much the modality counts relative to the others; 1 where the model does not say.
+    pub weight: f64,
     pub span: Span,
 }
 
@@ -234,7 +246,7 @@ pub enum Latent {
     /// A Matern-3/2 process with this length scale in seconds.
     Process { name: String, length_scale: Typed },
     /// Free values on a regular grid with this step in seconds.
-    Grid { name: String, step: Typed },
+    Grid { name: String, step: Typed, paths: Paths },
 }
 
 /// A checked model.

@@ -35,6 +35,7 @@ fn csv_quotes_names_and_leaves_undefined_cells_empty() {
     let csv = summary(vec![point("w[p \"1\",bold,1]", 0.1, None)]).csv();
     assert_eq!(csv, "name,value,standard_error\n\"w[p \"\"1\"\",bold,1]\",0.1,\n");
     let latent = LatentSeries {
+        participants: None,
         run: "r".into(),
         times: vec![0.0, 0.5],
         mean: vec![1.0, f64::NAN],

@@ -12,6 +12,7 @@ const AVERAGED_DRAWS: usize = 200;
 
 /// Reads latent paths at the times at which anything was observed.
 pub(super) struct PathReader<'a> {
+    plan: &'a Plan,
     parts: &'a Shared,
     shared: &'a SharedPlan,
     gp: FilteredGp,
@@ -34,7 +35,7 @@ impl<'a> PathReader<'a> {
                 times
             })
             .collect();
-        Ok(Self { parts, shared, gp, workspace: Workspace::default(), times })
+        Ok(Self { plan, parts, shared, gp, workspace: Workspace::default(), times })
     }
 
     /// The latent given the named parameters.
@@ -42,10 +43,12 @@ impl<'a> PathReader<'a> {
         let named = |name: &Option<String>| name.as_ref().and_then(|n| env.get(n)).map(|v| v.values.as_slice());
         let loading = Some(self.parts.loading.clone());
         let Latent::Process { length_scale, .. } = &self.parts.latent else { return Ok(Vec::new()) };
+        let responses = self.shared.responses.values_in(&self.plan.blocks, env);
         let point = Point {
             loadings: named(&loading).unwrap_or(&[]),
             offsets: named(&self.parts.offset),
             noise: named(&self.parts.noise).unwrap_or(&[]),
+            responses: &responses,
             length_scale: evaluate(length_scale, env)?.values[0],
         };
         let mut out = Vec::with_capacity(self.times.len());
@@ -54,6 +57,7 @@ impl<'a> PathReader<'a> {
                 self.gp.latent_moments(&point, run, times, &mut self.workspace).map_err(FitError::Filtered)?;
             out.push(LatentSeries {
                 run: self.shared.recording.runs[run].clone(),
+                participants: None,
                 times: times.clone(),
                 sd: Some(moments.variance().iter().map(|v| v.sqrt()).collect()),
                 mean: moments.mean,

@@ -1,33 +1,96 @@
 //! Makes the structured terms of a Plan from its recording.
 
 use super::filtered::{FilteredGp, Observation, TermError};
-use super::gridded::{GriddedError, Notice, ObservationRows, Options, Problem, ResponseRows};
-use crate::bind::SharedPlan;
-use crate::model::Shared;
-use std::sync::Arc;
+use super::gridded::{
+    Affinity, GriddedError, LatentPooling, LearnedResponse, LoadingScaling, Notice, Options, Penalty, PenaltyScale,
+    Problem, ResponsePooling,
+};
+use crate::bind::{ResponsePenalty, ResponseSlot, SharedPlan};
+use crate::lang::ast::Paths;
+use crate::model::{Latent, Shared, SharedTerm};
 
-/// The gridded objective of `model` over the recording of its plan.
+/// The gridded objective of `model` over the recording of its plan. What it asks of the responses is relative to the
+/// coefficient of the squares.
 ///
 /// # Errors
 /// Recordings that the objective cannot take, and streams too short for their response.
 pub fn gridded_from_plan(model: &Shared, shared: &SharedPlan) -> Result<Problem, GriddedError> {
-    let step = shared.grid_step.unwrap_or(f64::NAN);
-    let options = Options { standardized: model.standardized, ..Options::new(shared.factors, step) };
-    let mut rows: Vec<Arc<dyn ObservationRows>> = Vec::with_capacity(shared.responses.slots.len());
-    for slot in &shared.responses.slots {
-        let modality = || shared.recording.modalities[slot.modality].clone();
-        let made = ResponseRows::new(&slot.response);
-        rows.push(Arc::new(made.map_err(|reason| GriddedError::Response { modality: modality(), reason })?));
+    let coefficient = |term| shared.objective.iter().find(|o| o.0 == term).map_or(0.0, |o| o.1);
+    let affinity = || Affinity {
+        edges: shared.affinity.iter().map(|e| (e.first.clone(), e.second.clone(), e.affinity)).collect(),
+    };
+    let paths = match &model.latent {
+        Latent::Grid { paths, .. } => *paths,
+        Latent::Process { .. } => Paths::Shared,
+    };
+    let has = |term| shared.objective.iter().any(|o| o.0 == term);
+    let weight = |m: &String| model.responses.iter().find(|r| r.modality == *m).map_or(1.0, |r| r.weight);
+    let weights: Vec<f64> = shared.recording.modalities.iter().map(weight).collect();
+    let total: f64 = weights.iter().sum();
+    let options = Options {
+        standardized: model.standardized,
+        modality_weights: Some(weights.iter().map(|w| w / total).collect()),
+        loading_scaling: if has(SharedTerm::LoadingRidgePerFeature) {
+            LoadingScaling::Feature
+        } else {
+            LoadingScaling::Pair
+        },
+        latent_pooling: match paths {
+            Paths::Shared => LatentPooling::Shared,
+            Paths::PerComponent => LatentPooling::Components(affinity()),
+            Paths::PerParticipant if has(SharedTerm::LatentNeighbors) => LatentPooling::Neighborhood(affinity()),
+            Paths::PerParticipant => LatentPooling::Population,
+        },
+        ..Options::new(shared.factors, shared.grid_step.unwrap_or(f64::NAN))
+    };
+    let squares = coefficient(SharedTerm::BalancedSquares);
+    let mut responses = Vec::with_capacity(shared.recording.modalities.len());
+    for (m, modality) in shared.recording.modalities.iter().enumerate() {
+        let Some(slot) = shared.responses.slots.iter().find(|s| s.modality == m) else { continue };
+        let mut learned = LearnedResponse::fixed(slot.response.clone());
+        for parameter in &slot.learned {
+            learned.bounds[parameter.index] = Some((parameter.lower, parameter.upper));
+        }
+        if let Some(position) = model.responses.iter().position(|r| r.modality == *modality) {
+            let declared = &model.responses[position];
+            if declared.per_participant {
+                learned.pooling = match coefficient(SharedTerm::ResponseSpread(position)) {
+                    0.0 => ResponsePooling::Separate,
+                    strength => ResponsePooling::Partial { strength: strength / squares },
+                };
+            }
+            learned.penalties =
+                shared.penalties.iter().filter(|p| p.response == position).map(|p| penalty(p, squares)).collect();
+        }
+        responses.push(learned);
     }
-    // Every modality has a slot.
-    let row = |p, m| rows[shared.responses.slot(p, m).unwrap_or_default()].clone();
-    let problem = Problem::with_responses(&shared.recording, &options, &row)?;
+    let problem = Problem::with_learned(&shared.recording, &options, &responses)?;
     for notice in &problem.notices {
         if let Notice::NotFitted { participant, modality } = notice {
             return Err(GriddedError::TooShort { participant: participant.clone(), modality: modality.clone() });
         }
     }
     Ok(problem)
+}
+
+/// The squared penalty that a prior is in an objective.
+fn penalty(prior: &ResponsePenalty, squares: f64) -> Penalty {
+    Penalty {
+        parameter: prior.index,
+        scale: if prior.logarithmic { PenaltyScale::Logarithm } else { PenaltyScale::Value },
+        center: prior.center,
+        precision: 1.0 / (prior.sd * prior.sd * squares),
+    }
+}
+
+/// For every learned parameter of the gridded problem, in its order: its position among the plan's learned parameters.
+pub fn learned_order(shared: &SharedPlan) -> Vec<usize> {
+    let of_slot = |slot: &ResponseSlot| {
+        let mut learned = slot.learned.clone();
+        learned.sort_by_key(|l| l.index);
+        learned.into_iter().map(|l| l.coordinate)
+    };
+    shared.responses.slots.iter().flat_map(of_slot).collect()
 }
 
 /// The marginal likelihood of the recording of a plan, in standardised units where the model asks for them.
