@@ -58,12 +58,13 @@ impl Structured for FilteredTerm {
         let Some(workspace) = workspace.downcast_mut::<Workspace>() else {
             return Err(Rejection::NotFinite { value: f64::NAN });
         };
-        let point = Point { loadings, offsets: Some(offsets), noise, length_scale: length_scale[0] };
+        let point = Point { loadings, offsets: Some(offsets), noise, responses: &[], length_scale: length_scale[0] };
         let mut adjoint = Adjoint {
             scale: 1.0,
             loadings: g_loadings,
             offsets: Some(g_offsets),
             noise: g_noise,
+            responses: &mut [],
             length_scale: &mut g_length_scale[0],
         };
         self.gp.log_likelihood(&point, Some(&mut adjoint), workspace).map_err(|e| match e {

@@ -46,6 +46,7 @@ impl<'a> PathReader<'a> {
             loadings: named(&loading).unwrap_or(&[]),
             offsets: named(&self.parts.offset),
             noise: named(&self.parts.noise).unwrap_or(&[]),
+            responses: &[],
             length_scale: evaluate(length_scale, env)?.values[0],
         };
         let mut out = Vec::with_capacity(self.times.len());
