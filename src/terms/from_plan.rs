@@ -104,6 +104,7 @@ pub fn filtered_from_plan(shared: &SharedPlan) -> Result<FilteredGp, TermError> 
         let same = |p: usize, m: usize| p == stream.participant && m == stream.modality;
         // Keys of one participant and modality lie next to each other, in the order of the features.
         let first_key = shared.keys.iter().position(|k| same(k.participant, k.modality)).unwrap_or(0);
+        let slot = shared.responses.slot(stream.participant, stream.modality).unwrap_or_default();
         let noise = shared.noises.iter().position(|&(p, m)| same(p, m)).unwrap_or(0);
         for feature in 0..stream.features.len() {
             let key = first_key + feature;
@@ -112,6 +113,7 @@ pub fn filtered_from_plan(shared: &SharedPlan) -> Result<FilteredGp, TermError> 
                 if let Some(value) = stream.value(t, feature) {
                     runs[stream.run].push(Observation {
                         time,
+                        response: slot as u32,
                         modality: stream.modality as u32,
                         feature_key: key as u32,
                         noise: noise as u32,
@@ -121,5 +123,6 @@ pub fn filtered_from_plan(shared: &SharedPlan) -> Result<FilteredGp, TermError> 
             }
         }
     }
-    FilteredGp::new(shared.factors, shared.keys.len(), shared.noises.len(), &runs)
+    let responses = shared.responses.slots.iter().map(|slot| slot.response.clone()).collect();
+    FilteredGp::new(shared.factors, shared.keys.len(), shared.noises.len(), responses, &runs)
 }

@@ -1,5 +1,6 @@
 //! What can go wrong in a filtered Gaussian process term, with the numbers that say why.
 
+use crate::response::ResponseError;
 use thiserror::Error;
 
 /// Failure of a structured term. Factorisation failures and overflows are rejections of a proposal; the rest are faults of the caller.
@@ -26,6 +27,9 @@ pub enum TermError {
     /// An observation points outside the model or is not finite.
     #[error("run {run}, observation {index}: {field} is {value}, but must be {requirement}")]
     BadObservation { run: usize, index: usize, field: &'static str, value: f64, requirement: String },
+    /// The parameters of a response slot lie outside its family's domain.
+    #[error("response slot {slot}: {reason}")]
+    Response { slot: usize, reason: ResponseError },
     /// A run, key or noise index that the term does not have.
     #[error("{name} {index} does not exist: there are {count}")]
     NoSuch { name: &'static str, index: usize, count: usize },
@@ -37,6 +41,13 @@ pub enum TermError {
 impl TermError {
     /// Whether a sampler may treat the failure as a rejected proposal.
     pub fn is_rejection(&self) -> bool {
-        matches!(self, Self::Factorisation { .. } | Self::Overflow { .. })
+        match self {
+            Self::Factorisation { .. } | Self::Overflow { .. } => true,
+            // Each of its parameters may lie within its bounds where the two together do not make a curve.
+            Self::Response { reason, .. } => {
+                matches!(reason, ResponseError::MeanOrder { .. } | ResponseError::Degenerate { .. })
+            }
+            _ => false,
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Sorts the scalars of a run into nodes and dense blocks, once, so that every later pass is a flat loop.
 //!
-//! With Identity responses every scalar observed at one time sees the same functional of the latent path, so a node is
-//! a distinct time (exact equality). Scalars that share a noise variance and a modality form a block: rows by nodes,
+//! Scalars that are seen through one response at one time share a functional of the latent path, so a node is a distinct
+//! pair of response slot and time (exact equality); all Identity slots count as one. Scalars that share a noise variance and a modality form a block: rows by nodes,
 //! features in tiles of [`LANES`], a bit per entry that says whether it was observed.
 
 use super::error::TermError;
+use std::ops::Range;
 
 /// Features per tile.
 pub(super) const LANES: usize = 8;
@@ -17,6 +18,8 @@ const SPARSEST_FILL: f64 = 0.25;
 pub struct Observation {
     /// Seconds (or whatever the clock counts in).
     pub time: f64,
+    /// Index into the term's response slots.
+    pub response: u32,
     /// Index of the modality; scalars of one modality and noise are stored together.
     pub modality: u32,
     /// Row of the loadings and of the offsets.
@@ -27,7 +30,7 @@ pub struct Observation {
     pub value: f64,
 }
 
-/// Scalars of one noise variance: rows by tiles of features.
+/// Scalars of one noise variance, modality and response: rows by tiles of features.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     pub noise: usize,
@@ -53,8 +56,10 @@ impl Block {
 /// Nodes and blocks of one run.
 #[derive(Debug, Clone)]
 pub(super) struct RunNodes {
-    /// Distinct times, ascending.
+    /// Time of each node: ascending within a group.
     pub times: Vec<f64>,
+    /// Response slot and nodes of each group, in the order of the slots.
+    pub groups: Vec<(usize, Range<usize>)>,
     pub blocks: Vec<Block>,
     pub scalars: usize,
 }
@@ -63,6 +68,7 @@ pub(super) struct RunNodes {
 struct Entry {
     noise: u32,
     modality: u32,
+    response: u32,
     key: u32,
     node: usize,
     repeat: usize,
@@ -70,47 +76,63 @@ struct Entry {
 }
 
 impl RunNodes {
-    /// Checks the scalars of run `run` and sorts them.
-    pub fn new(run: usize, keys: usize, noises: usize, scalars: &[Observation]) -> Result<Self, TermError> {
+    /// Checks the scalars of run `run` and sorts them. `same[r]` is the first slot whose functional slot r shares.
+    pub fn new(
+        run: usize,
+        keys: usize,
+        noises: usize,
+        same: &[usize],
+        scalars: &[Observation],
+    ) -> Result<Self, TermError> {
         for (index, o) in scalars.iter().enumerate() {
-            check(run, index, o, keys, noises)?;
+            check(run, index, o, [keys, noises, same.len()])?;
         }
         // Adding zero turns -0.0 into 0.0, so that the two are one node.
-        let mut times: Vec<f64> = scalars.iter().map(|o| o.time + 0.0).collect();
-        times.sort_by(f64::total_cmp);
-        times.dedup();
+        let node_of = |o: &Observation| (same[o.response as usize], o.time + 0.0);
+        let order = |a: &(usize, f64), b: &(usize, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
+        let mut nodes: Vec<(usize, f64)> = scalars.iter().map(node_of).collect();
+        nodes.sort_by(order);
+        nodes.dedup();
+        let mut groups: Vec<(usize, Range<usize>)> = Vec::new();
+        for group in nodes.chunk_by(|a, b| a.0 == b.0) {
+            let first = groups.last().map_or(0, |g| g.1.end);
+            groups.push((group[0].0, first..first + group.len()));
+        }
         let mut entries: Vec<Entry> = scalars
             .iter()
             .map(|o| Entry {
                 noise: o.noise,
                 modality: o.modality,
+                response: o.response,
                 key: o.feature_key,
-                node: times.partition_point(|t| *t < o.time),
+                node: nodes.partition_point(|n| order(n, &node_of(o)).is_lt()),
                 repeat: 0,
                 value: o.value,
             })
             .collect();
         entries.sort_by(|a, b| {
-            (a.noise, a.modality, a.key, a.node)
-                .cmp(&(b.noise, b.modality, b.key, b.node))
+            (a.noise, a.modality, a.response, a.key, a.node)
+                .cmp(&(b.noise, b.modality, b.response, b.key, b.node))
                 .then(a.value.total_cmp(&b.value))
         });
         for i in 1..entries.len() {
             let (before, here) = entries.split_at_mut(i);
             let (a, b) = (&before[i - 1], &mut here[0]);
-            if (a.noise, a.modality, a.key, a.node) == (b.noise, b.modality, b.key, b.node) {
+            if (a.noise, a.modality, a.response, a.key, a.node) == (b.noise, b.modality, b.response, b.key, b.node) {
                 b.repeat = a.repeat + 1;
             }
         }
         let mut blocks = Vec::new();
-        for group in entries.chunk_by(|a, b| (a.noise, a.modality) == (b.noise, b.modality)) {
+        let one_block = |a: &Entry, b: &Entry| (a.noise, a.modality, a.response) == (b.noise, b.modality, b.response);
+        for group in entries.chunk_by(one_block) {
             push_blocks(&mut blocks, group);
         }
-        Ok(Self { times, blocks, scalars: scalars.len() })
+        let times = nodes.into_iter().map(|(_, time)| time).collect();
+        Ok(Self { times, groups, blocks, scalars: scalars.len() })
     }
 }
 
-fn check(run: usize, index: usize, o: &Observation, keys: usize, noises: usize) -> Result<(), TermError> {
+fn check(run: usize, index: usize, o: &Observation, [keys, noises, responses]: [usize; 3]) -> Result<(), TermError> {
     let bad =
         |field, value, requirement: String| Err(TermError::BadObservation { run, index, field, value, requirement });
     if !o.time.is_finite() {
@@ -124,6 +146,9 @@ fn check(run: usize, index: usize, o: &Observation, keys: usize, noises: usize) 
     }
     if o.noise as usize >= noises {
         return bad("noise", f64::from(o.noise), format!("below {noises}"));
+    }
+    if o.response as usize >= responses {
+        return bad("response", f64::from(o.response), format!("below {responses}"));
     }
     Ok(())
 }

@@ -22,7 +22,9 @@ pub use error::TermError;
 pub use layout::Observation;
 pub use moments::{LatentMoments, PathMoments, PredictedMoments};
 
+use crate::response::Response;
 use layout::RunNodes;
+use std::ops::Range;
 
 /// Scalars of all runs, sorted for evaluation.
 #[derive(Debug, Clone)]
@@ -30,6 +32,8 @@ pub struct FilteredGp {
     factors: usize,
     keys: usize,
     noise_count: usize,
+    responses: Vec<Response>,
+    ranges: Vec<Range<usize>>,
     runs: Vec<RunNodes>,
 }
 
@@ -42,6 +46,9 @@ pub struct Point<'a> {
     pub offsets: Option<&'a [f64]>,
     /// Noise variances, positive.
     pub noise: &'a [f64],
+    /// Parameters of all response slots, one slot after the other ([`FilteredGp::response_ranges`]), each in the order
+    /// of its family's table.
+    pub responses: &'a [f64],
     /// Positive, in the unit of the times.
     pub length_scale: f64,
 }
@@ -57,14 +64,16 @@ pub struct Adjoint<'a> {
     /// Length keys.
     pub offsets: Option<&'a mut [f64]>,
     pub noise: &'a mut [f64],
+    /// Laid out like [`Point::responses`].
+    pub responses: &'a mut [f64],
     pub length_scale: &'a mut f64,
 }
 
 impl Adjoint<'_> {
     fn is_finite(&self) -> bool {
         let offsets = self.offsets.as_deref().unwrap_or_default();
-        self.length_scale.is_finite()
-            && self.loadings.iter().chain(offsets).chain(self.noise.iter()).all(|x| x.is_finite())
+        let parts = [&*self.loadings, offsets, &*self.noise, &*self.responses];
+        self.length_scale.is_finite() && parts.iter().all(|part| part.iter().all(|x| x.is_finite()))
     }
 }
 
@@ -93,17 +102,45 @@ pub struct RunSummary {
 }
 
 impl FilteredGp {
-    /// Sorts the scalars of every run. Errors: no factor, or an observation that is not finite or points outside.
-    pub fn new(factors: usize, keys: usize, noises: usize, runs: &[Vec<Observation>]) -> Result<Self, TermError> {
+    /// Sorts the scalars of every run. `responses[r]` names the family of response slot r and, for a sampled curve, the
+    /// curve; the values of parameters come with each [`Point`].
+    ///
+    /// # Errors
+    /// No factor, and an observation that is not finite or points outside.
+    pub fn new(
+        factors: usize,
+        keys: usize,
+        noises: usize,
+        responses: Vec<Response>,
+        runs: &[Vec<Observation>],
+    ) -> Result<Self, TermError> {
         if factors == 0 {
             return Err(TermError::BadParameter { name: "factors", index: 0, value: 0.0, requirement: "at least one" });
         }
+        let first_identity = responses.iter().position(|r| *r == Response::Identity).unwrap_or_default();
+        let same: Vec<usize> = responses
+            .iter()
+            .enumerate()
+            .map(|(slot, r)| if *r == Response::Identity { first_identity } else { slot })
+            .collect();
         let runs = runs
             .iter()
             .enumerate()
-            .map(|(run, scalars)| RunNodes::new(run, keys, noises, scalars))
+            .map(|(run, scalars)| RunNodes::new(run, keys, noises, &same, scalars))
             .collect::<Result<_, _>>()?;
-        Ok(Self { factors, keys, noise_count: noises, runs })
+        let mut ranges = Vec::with_capacity(responses.len());
+        let mut end = 0;
+        for response in &responses {
+            let start = end;
+            end += response.family().parameters.len();
+            ranges.push(start..end);
+        }
+        Ok(Self { factors, keys, noise_count: noises, responses, ranges, runs })
+    }
+
+    /// Where the parameters of each response slot lie in [`Point::responses`].
+    pub fn response_ranges(&self) -> &[Range<usize>] {
+        &self.ranges
     }
 
     /// Nodes and scalars per run, and the memory that an evaluation will take.
@@ -224,6 +261,7 @@ impl FilteredGp {
     fn check(&self, point: &Point<'_>) -> Result<(), TermError> {
         length("loadings", self.keys * self.factors, point.loadings.len())?;
         length("noise", self.noise_count, point.noise.len())?;
+        length("responses", self.ranges.last().map_or(0, |r| r.end), point.responses.len())?;
         finite("loadings", point.loadings)?;
         if let Some(offsets) = point.offsets {
             length("offsets", self.keys, offsets.len())?;
@@ -238,6 +276,7 @@ impl FilteredGp {
     fn check_adjoint(&self, adjoint: &Adjoint<'_>) -> Result<(), TermError> {
         length("adjoint of loadings", self.keys * self.factors, adjoint.loadings.len())?;
         length("adjoint of noise", self.noise_count, adjoint.noise.len())?;
+        length("adjoint of responses", self.ranges.last().map_or(0, |r| r.end), adjoint.responses.len())?;
         match adjoint.offsets.as_deref() {
             Some(offsets) => length("adjoint of offsets", self.keys, offsets.len()),
             None => Ok(()),

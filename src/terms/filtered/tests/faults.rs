@@ -12,6 +12,7 @@ fn summary_predicts_the_workspace() {
         loadings: &mut g.loadings,
         offsets: None,
         noise: &mut g.noise,
+        responses: &mut g.responses,
         length_scale: &mut g.length_scale,
     };
     gp.log_likelihood(&theta.point(), Some(&mut adjoint), &mut ws).unwrap();
@@ -24,8 +25,9 @@ fn summary_predicts_the_workspace() {
 
 #[test]
 fn empty_runs_count_for_nothing() {
-    let gp = FilteredGp::new(2, 1, 1, &[vec![], vec![]]).unwrap();
-    let theta = Theta { loadings: vec![1.0, 2.0], offsets: vec![0.5], noise: vec![0.1], length_scale: 1.0 };
+    let gp = FilteredGp::new(2, 1, 1, identity(), &[vec![], vec![]]).unwrap();
+    let theta =
+        Theta { loadings: vec![1.0, 2.0], offsets: vec![0.5], noise: vec![0.1], length_scale: 1.0, ..Theta::default() };
     let (v, g) = evaluate(&gp, Algebra::Grouped, &theta);
     assert_eq!((v, g), (0.0, vec![0.0; 5]));
     let moments = gp.predict_moments(&theta.point(), 1, 0, &[0.0, 1.0], Some(0), &mut Workspace::new()).unwrap();
@@ -35,22 +37,24 @@ fn empty_runs_count_for_nothing() {
 
 #[test]
 fn faults_are_named() {
-    let good = Observation { time: 0.0, modality: 0, feature_key: 0, noise: 0, value: 1.0 };
-    let fault = |o: Observation| FilteredGp::new(1, 1, 1, &[vec![good], vec![good, o]]).unwrap_err();
+    let good = Observation { time: 0.0, response: 0, modality: 0, feature_key: 0, noise: 0, value: 1.0 };
+    let fault = |o: Observation| FilteredGp::new(1, 1, 1, identity(), &[vec![good], vec![good, o]]).unwrap_err();
     for (o, name) in [
         (Observation { time: f64::NAN, ..good }, "time"),
         (Observation { value: f64::INFINITY, ..good }, "value"),
         (Observation { feature_key: 1, ..good }, "feature_key"),
         (Observation { noise: 7, ..good }, "noise"),
+        (Observation { response: 1, ..good }, "response"),
     ] {
         assert!(
             matches!(fault(o), TermError::BadObservation { run: 1, index: 1, field, .. } if field == name),
             "{name}"
         );
     }
-    assert!(FilteredGp::new(0, 1, 1, &[]).is_err());
-    let gp = FilteredGp::new(1, 1, 1, &[vec![good]]).unwrap();
-    let theta = Theta { loadings: vec![1.0], offsets: vec![0.0], noise: vec![1.0], length_scale: 1.0 };
+    assert!(FilteredGp::new(0, 1, 1, identity(), &[]).is_err());
+    let gp = FilteredGp::new(1, 1, 1, identity(), &[vec![good]]).unwrap();
+    let theta =
+        Theta { loadings: vec![1.0], offsets: vec![0.0], noise: vec![1.0], length_scale: 1.0, ..Theta::default() };
     let error = |theta: Theta| gp.log_likelihood(&theta.point(), None, &mut Workspace::new()).unwrap_err();
     for (theta, parameter) in [
         (Theta { noise: vec![0.0], ..theta.clone() }, "noise"),

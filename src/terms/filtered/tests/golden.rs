@@ -19,6 +19,7 @@ fn read_observations(v: &Value) -> Vec<Observation> {
     rows.iter()
         .map(|row| Observation {
             time: row[0].as_f64().unwrap(),
+            response: 0,
             modality: size(&row[1]) as u32,
             feature_key: size(&row[2]) as u32,
             noise: size(&row[3]) as u32,
@@ -38,7 +39,7 @@ fn golden_values_gradients_and_conditionals() {
         let file: Value = serde_json::from_str(file).unwrap();
         let (k, keys, noises) = (size(&file["factors"]), size(&file["keys"]), size(&file["noises"]));
         let runs: Vec<_> = file["runs"].as_array().unwrap().iter().map(read_observations).collect();
-        let gp = FilteredGp::new(k, keys, noises, &runs).unwrap();
+        let gp = FilteredGp::new(k, keys, noises, identity(), &runs).unwrap();
         for point in file["points"].as_array().unwrap() {
             let mut x = numbers(&point["parameters"]);
             x.push(file["length_scale"].as_f64().unwrap());
@@ -46,7 +47,7 @@ fn golden_values_gradients_and_conditionals() {
                 loadings: vec![0.0; keys * k],
                 offsets: vec![0.0; keys],
                 noise: vec![0.0; noises],
-                length_scale: 0.0,
+                ..Theta::default()
             };
             let theta = shape.with_values(&x);
             for (name, algebra) in [("dense", Algebra::Dense), ("grouped", Algebra::Grouped)] {
@@ -104,11 +105,13 @@ fn tiny_noise_and_deficient_loadings_match_high_precision() {
             offsets: numbers(&case["offsets"]),
             noise: numbers(&case["noise"]),
             length_scale: case["length_scale"].as_f64().unwrap(),
+            responses: Vec::new(),
         };
         let gp = FilteredGp::new(
             size(&case["factors"]),
             theta.offsets.len(),
             theta.noise.len(),
+            identity(),
             &[read_observations(&case["observations"])],
         )
         .unwrap();

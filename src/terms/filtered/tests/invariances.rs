@@ -14,6 +14,7 @@ fn adjoint_is_added_with_its_scale() {
             loadings: &mut g.loadings,
             offsets: None,
             noise: &mut g.noise,
+            responses: &mut g.responses,
             length_scale: &mut g.length_scale,
         };
         gp.log_likelihood_by(algebra, &theta.point(), Some(&mut adjoint), &mut Workspace::new()).unwrap();
@@ -32,7 +33,7 @@ fn shifting_a_feature_and_its_offset_changes_nothing() {
     for o in shifted.iter_mut().flatten().filter(|o| o.feature_key == 4) {
         o.value += 1024.0;
     }
-    let moved = FilteredGp::new(2, theta.offsets.len(), theta.noise.len(), &shifted).unwrap();
+    let moved = FilteredGp::new(2, theta.offsets.len(), theta.noise.len(), identity(), &shifted).unwrap();
     let mut offsets = theta.clone();
     offsets.offsets[4] += 1024.0;
     let (b, gb) = evaluate(&moved, Algebra::Grouped, &offsets);
@@ -47,7 +48,9 @@ fn order_of_scalars_and_of_runs_is_irrelevant() {
     let (a, ga) = evaluate(&gp, Algebra::Grouped, &theta);
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     observations.iter_mut().for_each(|run| run.shuffle(&mut rng));
-    let build = |runs: &[Vec<Observation>]| FilteredGp::new(3, theta.offsets.len(), theta.noise.len(), runs).unwrap();
+    let build = |runs: &[Vec<Observation>]| {
+        FilteredGp::new(3, theta.offsets.len(), theta.noise.len(), identity(), runs).unwrap()
+    };
     let (b, gb) = evaluate(&build(&observations), Algebra::Grouped, &theta);
     assert_eq!((a, &ga), (b, &gb), "sorted input is bitwise the same");
     observations.reverse();
@@ -73,7 +76,7 @@ fn stretching_time_with_the_length_scale_changes_nothing() {
     for o in observations.iter_mut().flatten() {
         o.time *= 4.0;
     }
-    let stretched = FilteredGp::new(2, theta.offsets.len(), theta.noise.len(), &observations).unwrap();
+    let stretched = FilteredGp::new(2, theta.offsets.len(), theta.noise.len(), identity(), &observations).unwrap();
     let longer = Theta { length_scale: 4.0 * theta.length_scale, ..theta.clone() };
     close(value(&stretched, &longer), value(&gp, &theta), 1e-13, 0.0, "value");
 }

@@ -6,6 +6,7 @@ mod invariances;
 mod twins;
 
 use super::*;
+use crate::response::Response;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -15,6 +16,7 @@ struct Theta {
     loadings: Vec<f64>,
     offsets: Vec<f64>,
     noise: Vec<f64>,
+    responses: Vec<f64>,
     length_scale: f64,
 }
 
@@ -24,6 +26,7 @@ impl Theta {
             loadings: &self.loadings,
             offsets: Some(&self.offsets),
             noise: &self.noise,
+            responses: &self.responses,
             length_scale: self.length_scale,
         }
     }
@@ -32,6 +35,7 @@ impl Theta {
         let mut out = self.loadings.clone();
         out.extend(&self.offsets);
         out.extend(&self.noise);
+        out.extend(&self.responses);
         out.push(self.length_scale);
         out
     }
@@ -40,8 +44,20 @@ impl Theta {
         let (w, rest) = x.split_at(self.loadings.len());
         let (b, rest) = rest.split_at(self.offsets.len());
         let (v, rest) = rest.split_at(self.noise.len());
-        Self { loadings: w.to_vec(), offsets: b.to_vec(), noise: v.to_vec(), length_scale: rest[0] }
+        let (r, rest) = rest.split_at(self.responses.len());
+        Self {
+            loadings: w.to_vec(),
+            offsets: b.to_vec(),
+            noise: v.to_vec(),
+            responses: r.to_vec(),
+            length_scale: rest[0],
+        }
     }
+}
+
+/// One Identity slot.
+fn identity() -> Vec<Response> {
+    vec![Response::Identity]
 }
 
 /// Value and flat gradient.
@@ -52,6 +68,7 @@ fn evaluate(gp: &FilteredGp, algebra: Algebra, theta: &Theta) -> (f64, Vec<f64>)
         loadings: &mut g.loadings,
         offsets: Some(&mut g.offsets),
         noise: &mut g.noise,
+        responses: &mut g.responses,
         length_scale: &mut g.length_scale,
     };
     let value = gp.log_likelihood_by(algebra, &theta.point(), Some(&mut adjoint), &mut Workspace::new()).unwrap();
@@ -95,6 +112,7 @@ fn random_problem(seed: u64, factors: usize, runs: usize, jitter: bool) -> (Filt
                             if !missing_stream && rng.random::<f64>() > 0.15 {
                                 scalars.push(Observation {
                                     time: f64::from(row) * step + shift,
+                                    response: 0,
                                     modality: m as u32,
                                     feature_key: (key + f) as u32,
                                     noise: (p * streams.len() + m) as u32,
@@ -114,8 +132,9 @@ fn random_problem(seed: u64, factors: usize, runs: usize, jitter: bool) -> (Filt
         loadings: draw(keys * factors, -1.2, 1.2),
         offsets: draw(keys, -0.5, 0.5),
         noise: draw(participants * streams.len(), 0.05, 0.6),
+        responses: Vec::new(),
         length_scale: 1.7,
     };
-    let gp = FilteredGp::new(factors, keys, theta.noise.len(), &observations).unwrap();
+    let gp = FilteredGp::new(factors, keys, theta.noise.len(), identity(), &observations).unwrap();
     (gp, theta, observations)
 }

@@ -139,16 +139,23 @@ fn features_that_share_no_times_are_stored_apart() {
     let scalars: Vec<_> = (0..400)
         .map(|i| Observation {
             time: f64::from(i),
+            response: 0,
             modality: 0,
             feature_key: i % 40,
             noise: 0,
             value: f64::from(i % 7),
         })
         .collect();
-    let gp = FilteredGp::new(1, 40, 1, &[scalars]).unwrap();
+    let gp = FilteredGp::new(1, 40, 1, identity(), &[scalars]).unwrap();
     let stored: usize = gp.runs[0].blocks.iter().map(|b| b.values.len()).sum();
     assert_eq!((stored, gp.runs[0].blocks.len()), (400, 40));
-    let theta = Theta { loadings: vec![0.7; 40], offsets: vec![0.2; 40], noise: vec![0.3], length_scale: 2.0 };
+    let theta = Theta {
+        loadings: vec![0.7; 40],
+        offsets: vec![0.2; 40],
+        noise: vec![0.3],
+        length_scale: 2.0,
+        ..Theta::default()
+    };
     let (a, ga) = evaluate(&gp, Algebra::Grouped, &theta);
     let (b, gb) = evaluate(&gp, Algebra::Dense, &theta);
     close(a, b, 1e-12, 0.0, "value");
