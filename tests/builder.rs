@@ -2,7 +2,7 @@
 
 use msrm::base::Source;
 use msrm::lang::ast::WeightRole;
-use msrm::model::builder::{Builder, call, draw, int, param, real, x};
+use msrm::model::builder::{Builder, call, draw, int, param, real, response, x};
 use msrm::model::check_text;
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,6 +41,7 @@ fn twins() -> Vec<Builder> {
             .weight(WeightRole::Offset, "b", Some(draw("normal", [x(0), x(1)])))
             .weight(WeightRole::Noise, "v", Some(draw("lognormal", [x(-2), x(0.7)])))
             .observe("x", draw("normal", [x("b") + call("response", [x("z")]) * x("w"), call("sqrt", [x("v")])])),
+        gp_msrm_learned(),
         linear_regression(),
         Builder::new("r_msrm")
             .recording("x", true)
@@ -53,6 +54,7 @@ fn twins() -> Vec<Builder> {
                     + x(1e-4) * call("ridge", [x("z")])
                     + x(1e-2) * call("roughness", [x("z")]),
             ),
+        r_msrm_learned(),
         Builder::new("std_normal")
             .data("D", int())
             .param("x", param().of([x("D")]).prior(draw("normal", [x(0), x(1)]))),
@@ -69,6 +71,44 @@ fn twins() -> Vec<Builder> {
             .param("sigma", param().above(0).prior(draw("half_normal", [x(2)])))
             .observe("y", draw("normal", [x("alpha").at([x("group")]) + x("beta") * x("x"), x("sigma")])),
     ]
+}
+
+fn gp_msrm_learned() -> Builder {
+    let number = |values: [f64; 2]| values.map(x);
+    let physio = response("bateman")
+        .learned("rise", draw("lognormal", number([-0.4, 0.4])).truncated(0.3, 1.4))
+        .learned("decay", draw("lognormal", number([1.1, 0.3])).truncated(1.5, 4))
+        .learned("lag", draw("normal", [x(0), x(2)]).truncated(-4, 4));
+    let lag = draw("normal", [x(1), x(1)]).truncated(-2, 5);
+    Builder::new("gp_msrm_learned")
+        .recording("x", true)
+        .factors("K", 1)
+        .response("rating", response("gaussian").fixed("width", 1.0).learned("lag", lag))
+        .response("physio", physio)
+        .param("ell", param().prior(draw("lognormal", [x(1.1), x(0.5)]).truncated(0.5, 20)))
+        .matern32("z", "ell")
+        .weight(WeightRole::Loading, "w", Some(draw("normal", [x(0), x(1)])))
+        .weight(WeightRole::Offset, "b", Some(draw("normal", [x(0), x(1)])))
+        .weight(WeightRole::Noise, "v", Some(draw("lognormal", [x(-2), x(0.7)])))
+        .observe("x", draw("normal", [x("b") + call("response", [x("z")]) * x("w"), call("sqrt", [x("v")])]))
+}
+
+fn r_msrm_learned() -> Builder {
+    let lag = draw("normal", [x(0), x(2)]).truncated(-4, 4);
+    Builder::new("r_msrm_learned")
+        .recording("x", true)
+        .factors("K", 1)
+        .response("rating", response("gaussian").within("width", 0.3, 3).within("lag", -2, 6))
+        .response("physio", response("gaussian").fixed("width", 1.0).learned("lag", lag).per_participant())
+        .grid("z", 1.0)
+        .weight(WeightRole::Loading, "w", None)
+        .minimize(
+            call("balanced_squares", [x("x"), call("response", [x("z")]) * x("w")])
+                + x(1e-3) * call("ridge", [x("w")])
+                + x(1e-4) * call("ridge", [x("z")])
+                + x(1e-2) * call("roughness", [x("z")])
+                + x(0.01) * call("spread", [x("physio")]),
+        )
 }
 
 fn eight_schools(name: &str, noncentered: bool) -> Builder {

@@ -7,7 +7,7 @@ use crate::bind::{Plan, SharedPlan};
 use crate::graph::{Program, Tape};
 use crate::model::SharedTerm;
 use crate::terms::gridded::{Solution, SolveOptions, Start, Strengths, Termination, query, solve};
-use crate::terms::gridded_from_plan;
+use crate::terms::{gridded_from_plan, learned_order};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -43,9 +43,10 @@ pub(super) fn alternate(
         return Err(FitError::NoSquares);
     }
     let strengths = Strengths {
-        loading: coefficient(SharedTerm::LoadingRidge) / squares,
+        loading: coefficient(SharedTerm::LoadingRidge).max(coefficient(SharedTerm::LoadingRidgePerFeature)) / squares,
         latent: coefficient(SharedTerm::LatentRidge) / squares,
         roughness: coefficient(SharedTerm::Roughness) / squares,
+        coupling: coefficient(SharedTerm::LatentSpread).max(coefficient(SharedTerm::LatentNeighbors)) / squares,
     };
     let options = SolveOptions {
         strengths,
@@ -54,10 +55,20 @@ pub(super) fn alternate(
         seed: settings.seed,
         max_iterations: settings.max_iterations,
         tolerance: TOLERANCE,
+        ..SolveOptions::default()
     };
     let mut solution = solve(&problem, &options, Some(stop)).map_err(FitError::Gridded)?;
     orient(&mut solution, shared.factors);
-    let x: Vec<f64> = solution.loadings.iter().chain(&solution.latents).copied().collect();
+    let order = learned_order(shared);
+    let mut learned = vec![0.0; order.len()];
+    for (&position, &value) in order.iter().zip(&solution.response_values) {
+        learned[position] = value;
+    }
+    let x: Vec<f64> = [&solution.loadings[..], &solution.latents, &learned].concat();
+    let names: Vec<String> = plan.blocks.iter().flat_map(|b| b.labels.iter().cloned()).collect();
+    let first_learned = x.len() - learned.len();
+    let at_bounds =
+        solution.responses_at_bounds.iter().map(|&i| names[first_learned + order[i]].clone()).collect();
     let mut tape = Tape::new(Arc::clone(program));
     let mut values = Vec::new();
     tape.outputs(&x, &mut values)?;
@@ -65,14 +76,18 @@ pub(super) fn alternate(
         tape.terms(&x)?.into_iter().map(|(label, v)| (label.trim_start_matches('-').to_string(), -v)).collect();
     let mut latent = Vec::new();
     for run in &shared.recording.runs {
-        let series = query::latent_on_grid(&problem, &solution.latents, run).map_err(FitError::Gridded)?;
-        latent.push(LatentSeries {
-            run: run.clone(),
-            times: series.times,
-            mean: series.values,
-            sd: None,
-            factors: shared.factors,
-        });
+        for (path, participants) in shared.path_names().into_iter().enumerate() {
+            let series =
+                query::latent_on_grid(&problem, &solution.latents, (run, path)).map_err(FitError::Gridded)?;
+            latent.push(LatentSeries {
+                run: run.clone(),
+                participants,
+                times: series.times,
+                mean: series.values,
+                sd: None,
+                factors: shared.factors,
+            });
+        }
     }
     let restarts = solution
         .restarts
@@ -104,7 +119,7 @@ pub(super) fn alternate(
         quantities: quantities(program),
         values,
         standard_errors: None,
-        at_bounds: Vec::new(),
+        at_bounds,
         value: terms.iter().map(|t| t.1).sum(),
         terms,
         objective: true,
