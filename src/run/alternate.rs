@@ -46,6 +46,7 @@ pub(super) fn alternate(
         loading: coefficient(SharedTerm::LoadingRidge) / squares,
         latent: coefficient(SharedTerm::LatentRidge) / squares,
         roughness: coefficient(SharedTerm::Roughness) / squares,
+        ..Strengths::default()
     };
     let options = SolveOptions {
         strengths,
@@ -54,6 +55,7 @@ pub(super) fn alternate(
         seed: settings.seed,
         max_iterations: settings.max_iterations,
         tolerance: TOLERANCE,
+        ..SolveOptions::default()
     };
     let mut solution = solve(&problem, &options, Some(stop)).map_err(FitError::Gridded)?;
     orient(&mut solution, shared.factors);
