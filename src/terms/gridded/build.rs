@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use super::clock::clock_weights;
 use super::error::GriddedError;
+use super::latent_pooling::Track;
+use super::learned::LearnedResponse;
 use super::observation::{Grid, ObservationRows, Rows, eligible};
 use super::problem::{Lists, LoadingScaling, Notice, Options, Pair, Problem, Run, Segment};
+use super::slots::{Slots, slots_of};
 use super::standardize::Scale;
 use crate::data::{Recording, Stream};
 
@@ -26,14 +29,24 @@ struct Usable<'a> {
     rows: Vec<usize>,
 }
 
-/// Builds the problem. With `fitted`, scales, responses and weights are that problem's, found by name.
-pub(super) fn build(
-    recording: &Recording,
-    options: &Options,
-    response_of: &dyn Fn(usize, usize) -> Arc<dyn ObservationRows>,
-    fitted: Option<&Problem>,
-) -> Result<Problem, GriddedError> {
+/// Where the responses of a problem come from.
+#[derive(Clone, Copy)]
+pub(super) enum Curves<'a> {
+    /// Rows of a participant and modality, indices of the recording.
+    Given(&'a dyn Fn(usize, usize) -> Arc<dyn ObservationRows>),
+    /// One for each modality of the recording.
+    Learned(&'a [LearnedResponse]),
+    /// Scales, responses and weights are those of a problem, found by name.
+    Fitted(&'a Problem),
+}
+
+/// Builds the problem.
+pub(super) fn build(recording: &Recording, options: &Options, curves: Curves) -> Result<Problem, GriddedError> {
     check_options(options)?;
+    let fitted = match curves {
+        Curves::Fitted(problem) => Some(problem),
+        Curves::Given(_) | Curves::Learned(_) => None,
+    };
     let modality_weights = match fitted {
         None => checked_weights(recording, options.modality_weights.as_deref())?,
         Some(f) => recording
@@ -51,6 +64,16 @@ pub(super) fn build(
     }
     let weighted: Vec<&Stream> = recording.streams.iter().filter(|s| modality_weights[s.modality] > 0.0).collect();
     let (runs, placed) = place_runs(recording, options, &weighted)?;
+    let slots = match curves {
+        Curves::Learned(responses) => Some(Slots::new(&recording.modalities, responses)?),
+        Curves::Given(_) | Curves::Fitted(_) => None,
+    };
+    let participants = match fitted {
+        Some(f) => f.participants.clone(),
+        None => names_of_observed(recording, &weighted),
+    };
+    let grouping = options.latent_pooling.grouping(&participants)?;
+    let tracks = place_tracks(&runs, &grouping.groups, participants.len(), options.factors);
 
     let mut by_pair: BTreeMap<(usize, usize), Vec<&Stream>> = BTreeMap::new();
     for s in &weighted {
@@ -59,13 +82,21 @@ pub(super) fn build(
     let mut notices = Vec::new();
     let mut drafts = Vec::new();
     for (&(participant, modality), streams) in &by_pair {
-        let (features, scales, response) = match fitted {
-            None => {
-                let features = union_of_features(streams);
-                let scales = scales_of(recording, options, streams, &features, &mut notices)?;
+        let of_streams = |notices: &mut Vec<Notice>| {
+            let features = union_of_features(streams);
+            scales_of(recording, options, streams, &features, notices).map(|scales| (features, scales))
+        };
+        let (features, scales, response) = match (curves, &slots) {
+            (Curves::Fitted(f), _) => fitted_parts(f, recording, streams)?,
+            (Curves::Learned(_), Some(slots)) => {
+                let (features, scales) = of_streams(&mut notices)?;
+                (features, scales, slots.rows(modality))
+            }
+            (Curves::Given(response_of), _) => {
+                let (features, scales) = of_streams(&mut notices)?;
                 (features, scales, response_of(participant, modality))
             }
-            Some(f) => fitted_parts(f, recording, streams)?,
+            (Curves::Learned(_), None) => continue,
         };
         let envelope = response.envelope();
         let mut usable: Vec<(&Placed, Usable)> = Vec::new();
@@ -108,8 +139,11 @@ pub(super) fn build(
             LoadingScaling::Feature => 1.0 / (pair_count * features.len() as f64),
         };
         let (participant, modality) = (usable[0].1.stream.participant, usable[0].1.stream.modality);
+        let name = &recording.participants[participant];
+        let participant_index = participants.iter().position(|p| p == name).unwrap_or(0);
         let mut pair = Pair {
-            participant: recording.participants[participant].clone(),
+            participant: name.clone(),
+            participant_index,
             modality: recording.modalities[modality].clone(),
             modality_index: modality,
             features,
@@ -117,18 +151,25 @@ pub(super) fn build(
             loading_offset,
             segments: Vec::new(),
             response,
-            x: Vec::new(),
+            slot: None,
+            x: Arc::default(),
+            times: Vec::new(),
             weights: Vec::new(),
             rows: Rows::default(),
             missing_by_row: Lists::default(),
             missing_by_feature: Lists::default(),
             ridge_weight,
         };
-        let mut gaps = Vec::new();
+        let (mut gaps, mut x) = (Vec::new(), Vec::new());
         for (place, u) in &usable {
             let share = modality_weights[modality] / present[&(u.stream.participant, u.stream.run)] / participant_runs;
-            append(&mut pair, &mut gaps, u, &runs[place.index], place.index, share, options);
+            let start = pair.weights.len();
+            append(&mut pair, &mut x, &mut gaps, u, &runs[place.index], share, options);
+            let group = grouping.groups.iter().position(|g| g.contains(&participant_index)).unwrap_or(0);
+            let track = place.index * grouping.groups.len() + group;
+            pair.segments.push(Segment { run: place.index, track, rows: start..pair.weights.len() });
         }
+        pair.x = Arc::new(x);
         let mut by_feature = vec![Vec::new(); pair.features.len()];
         for (t, row) in gaps.iter().enumerate() {
             for &f in row {
@@ -141,11 +182,23 @@ pub(super) fn build(
         pairs.push(pair);
     }
 
+    let (slots, learned) = match (slots, curves) {
+        (Some(_), Curves::Learned(responses)) => {
+            (slots_of(&mut pairs, &recording.modalities, responses), responses.to_vec())
+        }
+        _ => (Vec::new(), Vec::new()),
+    };
     let problem = Problem {
         options: options.clone(),
         modalities: recording.modalities.clone(),
         modality_weights,
+        participants,
+        groups: grouping.groups,
         runs,
+        tracks,
+        coupling: grouping.coupling,
+        slots,
+        learned,
         pairs,
         notices,
     };
@@ -158,24 +211,23 @@ pub(super) fn build(
 /// Appends the usable rows of one stream to its pair, scaled and weighted.
 fn append(
     pair: &mut Pair,
+    x: &mut Vec<f64>,
     gaps: &mut Vec<Vec<usize>>,
     usable: &Usable,
     run: &Run,
-    run_index: usize,
     share: f64,
     options: &Options,
 ) {
     let Usable { stream, rows } = usable;
     let columns = columns_of(stream, &pair.features);
     let times: Vec<f64> = rows.iter().map(|&t| stream.times[t]).collect();
-    let start = pair.weights.len();
     for (&t, q) in rows.iter().zip(clock_weights(&times, options.gap_threshold)) {
         let mut missing = Vec::new();
         for (f, (column, scale)) in columns.iter().zip(&pair.scales).enumerate() {
             match column.and_then(|c| stream.value(t, c)) {
-                Some(v) => pair.x.push((v - scale.mean) / scale.sd),
+                Some(v) => x.push((v - scale.mean) / scale.sd),
                 None => {
-                    pair.x.push(0.0);
+                    x.push(0.0);
                     missing.push(f);
                 }
             }
@@ -183,9 +235,29 @@ fn append(
         let observed = (columns.len() - missing.len()) as f64;
         pair.weights.push(share * q / observed);
         pair.rows.push(&*pair.response, stream.times[t], &run.grid);
+        pair.times.push(stream.times[t]);
         gaps.push(missing);
     }
-    pair.segments.push(Segment { run: run_index, rows: start..pair.weights.len() });
+}
+
+/// Names of the participants who have one of the streams.
+fn names_of_observed(recording: &Recording, streams: &[&Stream]) -> Vec<String> {
+    let observed: BTreeSet<usize> = streams.iter().map(|s| s.participant).collect();
+    observed.into_iter().map(|p| recording.participants[p].clone()).collect()
+}
+
+/// The latent paths of all groups in all runs.
+fn place_tracks(runs: &[Run], groups: &[Vec<usize>], participants: usize, factors: usize) -> Vec<Track> {
+    let mut tracks = Vec::with_capacity(runs.len() * groups.len());
+    let mut latent_offset = 0;
+    for (r, run) in runs.iter().enumerate() {
+        for (g, group) in groups.iter().enumerate() {
+            let share = group.len() as f64 / (participants * runs.len()) as f64;
+            tracks.push(Track { run: r, group: g, latent_offset, share });
+            latent_offset += run.grid.nodes * factors;
+        }
+    }
+    tracks
 }
 
 fn any_observed(stream: &Stream, t: usize) -> bool {
@@ -273,7 +345,6 @@ fn place_runs(
     streams: &[&Stream],
 ) -> Result<(Vec<Run>, Vec<Placed>), GriddedError> {
     let (mut runs, mut placed) = (Vec::new(), Vec::new());
-    let mut latent_offset = 0;
     for (r, name) in recording.runs.iter().enumerate() {
         let (mut a, mut b) = (f64::INFINITY, f64::NEG_INFINITY);
         for s in streams.iter().filter(|s| s.run == r) {
@@ -298,8 +369,7 @@ fn place_runs(
         }
         placed.push(Placed { run: r, index: runs.len() });
         let grid = Grid { start: a, step, nodes: nodes as usize };
-        runs.push(Run { name: name.clone(), grid, domain: (a, b), latent_offset });
-        latent_offset += grid.nodes * options.factors;
+        runs.push(Run { name: name.clone(), grid, domain: (a, b) });
     }
     if runs.is_empty() {
         return Err(GriddedError::NothingObserved);

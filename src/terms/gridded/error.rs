@@ -9,6 +9,20 @@ pub enum GriddedError {
     NoFactors,
     #[error("modality `{modality}`: {reason}")]
     Response { modality: String, reason: crate::response::ResponseError },
+    #[error("modality `{modality}`: {reason}")]
+    Learned { modality: String, reason: super::learned::LearnedError },
+    #[error("response parameter {index} is {value}, outside its bounds {lo} to {hi}")]
+    ResponseOutside { index: usize, value: f64, lo: f64, hi: f64 },
+    #[error("{found} responses for {expected} modalities")]
+    ResponseCount { expected: usize, found: usize },
+    #[error("there is no participant `{participant}` with data; an affinity names participants of the recording")]
+    AffinityName { participant: String },
+    #[error(
+        "the affinity of `{first}` and `{second}` is {value}; it must be between two participants, finite and not negative"
+    )]
+    Affinity { first: String, second: String, value: f64 },
+    #[error("the affinity of `{first}` and `{second}` is given twice")]
+    AffinityTwice { first: String, second: String },
     #[error(
         "participant `{participant}`, modality `{modality}`: no row lies far enough inside its runs for the response of the modality; give it a shorter response, or leave it out of the recording"
     )]
@@ -69,6 +83,10 @@ pub enum GriddedError {
     NotFinite { what: &'static str, index: usize },
     #[error("run `{run}`: the latent's normal matrix is not positive definite: {pivot}")]
     LatentStep { run: String, pivot: Pivot },
+    #[error(
+        "run `{run}`: the coupled latent paths could not be solved, a relative residual of {residual:e} is left; a smaller coupling or a larger ridge of the latent helps"
+    )]
+    CoupledStep { run: String, residual: f64 },
     #[error(
         "participant `{participant}`, modality `{modality}`: the loadings' normal matrix is not positive definite: {pivot}"
     )]

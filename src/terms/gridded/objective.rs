@@ -1,10 +1,13 @@
-//! The four parts of R-MSRM's objective, each with its value and its adjoint.
+//! The parts of R-MSRM's objective in loadings and latents, each with its value and its adjoint.
 //!
 //! * balanced squares: sum of c (x - (H z) w)^2 over all observed entries, c summing to 1;
 //! * ridge of the loadings: (1/P) sum over pairs of ||W||^2 (divided by F where so configured);
 //! * ridge of the latent: (1/R) sum over runs and nodes of q_i ||z_i||^2;
-//! * roughness: (1/R) sum over runs of sum_i ||z_{i+1} - z_i||^2 / (step * duration).
+//! * roughness: (1/R) sum over runs of sum_i ||z_{i+1} - z_i||^2 / (step * duration);
+//! * coupling: (1/(nR)) sum over runs, nodes and participants of q_i L_pp' z_p . z_p', where each has a latent path.
 //!
+//! Where there are several latent paths, ridge and roughness are those of each path times the share of its participants;
+//! see [`super::LatentPooling`]. What the objective asks of the responses is in [`super::response_objective`].
 //! `w` is the loading vector and `z` the latent vector of a [`Problem`]. Adjoints are added to what is there.
 
 use super::banded::dot;
@@ -15,7 +18,7 @@ use super::problem::Problem;
 pub struct Scratch {
     signal: Vec<f64>,
     residual: Vec<f64>,
-    signal_adjoint: Vec<f64>,
+    pub(super) signal_adjoint: Vec<f64>,
 }
 
 impl Scratch {
@@ -75,48 +78,68 @@ fn pair_squares(
     scratch: &mut Scratch,
     mut adjoint: Option<&mut Adjoint>,
 ) -> f64 {
+    let pair = &problem.pairs[index];
+    let mut total = 0.0;
+    for segment in &pair.segments {
+        for t in segment.rows.clone() {
+            let row = pair.rows.row(t);
+            total += row_squares(problem, (index, segment.track, t), row, (w, z), scratch, adjoint.as_deref_mut());
+        }
+    }
+    total
+}
+
+/// Balanced squares of row `t` of a pair over a latent path, for the row of H that begins at a node. With `adjoint` the
+/// scratch's `signal_adjoint` becomes the gradient, times the adjoint's scale, in the row's signal H z.
+pub(super) fn row_squares(
+    problem: &Problem,
+    (index, track, t): (usize, usize, usize),
+    (first, weights): (usize, &[f64]),
+    (w, z): (&[f64], &[f64]),
+    scratch: &mut Scratch,
+    adjoint: Option<&mut Adjoint>,
+) -> f64 {
     let k = problem.factors();
     let pair = &problem.pairs[index];
     let range = pair.loading_range(k);
     let w = &w[range.clone()];
+    let run = problem.latent_range(track);
     let residual = &mut scratch.residual[..pair.features.len()];
-    let mut total = 0.0;
-    for segment in &pair.segments {
-        let run = problem.latent_range(segment.run);
-        for t in segment.rows.clone() {
-            pair.rows.apply(t..t + 1, k, &z[run.clone()], &mut scratch.signal);
-            let signal = &scratch.signal;
-            for ((e, x), w) in residual.iter_mut().zip(pair.x_row(t)).zip(w.chunks_exact(k)) {
-                *e = x - w.iter().zip(signal).map(|(w, y)| w * y).sum::<f64>();
-            }
-            for &f in pair.missing_by_row.get(t) {
-                residual[f] = 0.0;
-            }
-            total += pair.weights[t] * dot(residual, residual);
-            let Some(adjoint) = adjoint.as_deref_mut() else {
-                continue;
-            };
-            let slope = -2.0 * pair.weights[t] * adjoint.scale;
-            let back = &mut scratch.signal_adjoint;
-            back.fill(0.0);
-            let gradient = &mut adjoint.loadings[range.clone()];
-            for ((e, w), g) in residual.iter().zip(w.chunks_exact(k)).zip(gradient.chunks_exact_mut(k)) {
-                let e = slope * e;
-                for ((g, y), (b, w)) in g.iter_mut().zip(signal).zip(back.iter_mut().zip(w)) {
-                    *g += e * y;
-                    *b += e * w;
-                }
-            }
-            let (first, weights) = pair.rows.row(t);
-            let nodes = &mut adjoint.latents[run.clone()][first * k..];
-            for (node, h) in nodes.chunks_exact_mut(k).zip(weights) {
-                for (n, b) in node.iter_mut().zip(back.iter()) {
-                    *n += h * b;
-                }
-            }
+    let signal = &mut scratch.signal;
+    signal.fill(0.0);
+    for (node, h) in z[run.clone()][first * k..].chunks_exact(k).zip(weights) {
+        for (s, v) in signal.iter_mut().zip(node) {
+            *s += h * v;
         }
     }
-    total
+    for ((e, x), w) in residual.iter_mut().zip(pair.x_row(t)).zip(w.chunks_exact(k)) {
+        *e = x - w.iter().zip(&*signal).map(|(w, y)| w * y).sum::<f64>();
+    }
+    for &f in pair.missing_by_row.get(t) {
+        residual[f] = 0.0;
+    }
+    let value = pair.weights[t] * dot(residual, residual);
+    let Some(adjoint) = adjoint else {
+        return value;
+    };
+    let slope = -2.0 * pair.weights[t] * adjoint.scale;
+    let back = &mut scratch.signal_adjoint;
+    back.fill(0.0);
+    let gradient = &mut adjoint.loadings[range];
+    for ((e, w), g) in residual.iter().zip(w.chunks_exact(k)).zip(gradient.chunks_exact_mut(k)) {
+        let e = slope * e;
+        for ((g, y), (b, w)) in g.iter_mut().zip(&*signal).zip(back.iter_mut().zip(w)) {
+            *g += e * y;
+            *b += e * w;
+        }
+    }
+    let nodes = &mut adjoint.latents[run][first * k..];
+    for (node, h) in nodes.chunks_exact_mut(k).zip(weights) {
+        for (n, b) in node.iter_mut().zip(back.iter()) {
+            *n += h * b;
+        }
+    }
+    value
 }
 
 /// Value of the ridge of the loadings.
@@ -141,21 +164,22 @@ pub fn ridge_loadings_adjoint(problem: &Problem, w: &[f64], scale: f64, gradient
 pub fn ridge_latent(problem: &Problem, z: &[f64]) -> f64 {
     let k = problem.factors();
     let mut total = 0.0;
-    for (r, run) in problem.runs.iter().enumerate() {
-        for (i, node) in z[problem.latent_range(r)].chunks_exact(k).enumerate() {
-            total += run.node_weight(i) * dot(node, node);
-        }
+    for (t, track) in problem.tracks.iter().enumerate() {
+        let run = &problem.runs[track.run];
+        let nodes = z[problem.latent_range(t)].chunks_exact(k).enumerate();
+        total += track.share * nodes.map(|(i, node)| run.node_weight(i) * dot(node, node)).sum::<f64>();
     }
-    total / problem.runs.len() as f64
+    total
 }
 
 /// Value of the ridge of the latent; adds `scale` times its gradient to `gradient`.
 pub fn ridge_latent_adjoint(problem: &Problem, z: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
     let k = problem.factors();
-    for (r, run) in problem.runs.iter().enumerate() {
-        let slope = 2.0 * scale / problem.runs.len() as f64;
-        let nodes = z[problem.latent_range(r)].chunks_exact(k);
-        let gradients = gradient[problem.latent_range(r)].chunks_exact_mut(k);
+    for (t, track) in problem.tracks.iter().enumerate() {
+        let run = &problem.runs[track.run];
+        let slope = 2.0 * scale * track.share;
+        let nodes = z[problem.latent_range(t)].chunks_exact(k);
+        let gradients = gradient[problem.latent_range(t)].chunks_exact_mut(k);
         for (i, (node, gradient)) in nodes.zip(gradients).enumerate() {
             let slope = slope * run.node_weight(i);
             for (g, v) in gradient.iter_mut().zip(node) {
@@ -170,21 +194,21 @@ pub fn ridge_latent_adjoint(problem: &Problem, z: &[f64], scale: f64, gradient: 
 pub fn roughness(problem: &Problem, z: &[f64]) -> f64 {
     let k = problem.factors();
     let mut total = 0.0;
-    for (r, run) in problem.runs.iter().enumerate() {
-        let z = &z[problem.latent_range(r)];
+    for (t, track) in problem.tracks.iter().enumerate() {
+        let z = &z[problem.latent_range(t)];
         let squares: f64 = z[k..].iter().zip(z).map(|(b, a)| (b - a).powi(2)).sum();
-        total += run.roughness_weight() * squares;
+        total += track.share * problem.runs[track.run].roughness_weight() * squares;
     }
-    total / problem.runs.len() as f64
+    total
 }
 
 /// Value of the roughness of the latent; adds `scale` times its gradient to `gradient`.
 pub fn roughness_adjoint(problem: &Problem, z: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
     let k = problem.factors();
-    for (r, run) in problem.runs.iter().enumerate() {
-        let slope = 2.0 * scale * run.roughness_weight() / problem.runs.len() as f64;
-        let z = &z[problem.latent_range(r)];
-        let gradient = &mut gradient[problem.latent_range(r)];
+    for (t, track) in problem.tracks.iter().enumerate() {
+        let slope = 2.0 * scale * track.share * problem.runs[track.run].roughness_weight();
+        let z = &z[problem.latent_range(t)];
+        let gradient = &mut gradient[problem.latent_range(t)];
         for i in k..z.len() {
             let step = slope * (z[i] - z[i - k]);
             gradient[i] += step;
@@ -192,4 +216,34 @@ pub fn roughness_adjoint(problem: &Problem, z: &[f64], scale: f64, gradient: &mu
         }
     }
     roughness(problem, z)
+}
+
+/// Value of the coupling; 0 where participants share their paths.
+pub fn coupling(problem: &Problem, z: &[f64]) -> f64 {
+    coupling_adjoint(problem, z, 0.0, &mut vec![0.0; z.len()])
+}
+
+/// Value of the coupling; adds `scale` times its gradient to `gradient`.
+pub fn coupling_adjoint(problem: &Problem, z: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
+    let Some(matrix) = &problem.coupling else { return 0.0 };
+    let (k, n) = (problem.factors(), problem.groups.len());
+    let mut total = 0.0;
+    for (r, run) in problem.runs.iter().enumerate() {
+        let share = 1.0 / (n * problem.runs.len()) as f64;
+        for p in 0..n {
+            let own = problem.latent_range(r * n + p);
+            for q in 0..n {
+                let other = &z[problem.latent_range(r * n + q)];
+                let weight = share * matrix[p * n + q];
+                for i in 0..run.grid.nodes {
+                    let weight = weight * run.node_weight(i);
+                    for at in i * k..(i + 1) * k {
+                        total += weight * z[own.start + at] * other[at];
+                        gradient[own.start + at] += 2.0 * scale * weight * other[at];
+                    }
+                }
+            }
+        }
+    }
+    total
 }

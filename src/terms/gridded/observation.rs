@@ -73,6 +73,16 @@ impl Rows {
         self.bounds.push(self.weights.len());
     }
 
+    /// Appends a row that begins at node `first`.
+    pub fn push_weights(&mut self, first: usize, weights: &[f64]) {
+        if self.bounds.is_empty() {
+            self.bounds.push(0);
+        }
+        self.first.push(first);
+        self.weights.extend_from_slice(weights);
+        self.bounds.push(self.weights.len());
+    }
+
     /// First node and weights of row `t`.
     #[inline]
     pub fn row(&self, t: usize) -> (usize, &[f64]) {

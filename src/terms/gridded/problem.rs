@@ -7,10 +7,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::build::build;
+use super::build::{Curves, build};
 use super::error::GriddedError;
+use super::latent_pooling::{LatentPooling, Track};
+use super::learned::LearnedResponse;
 use super::observation::{Grid, ObservationRows, Rows};
 use super::response_rows::ResponseRows;
+use super::slots::ResponseSlot;
 use super::standardize::Scale;
 use crate::data::Recording;
 
@@ -37,10 +40,11 @@ pub struct Options {
     /// One weight per modality of the recording, summing to 1; `None` weighs all alike.
     pub modality_weights: Option<Vec<f64>>,
     pub loading_scaling: LoadingScaling,
+    pub latent_pooling: LatentPooling,
 }
 
 impl Options {
-    /// `factors` factors on a grid of `grid_step` seconds, standardised, all modalities alike.
+    /// `factors` factors on a grid of `grid_step` seconds, standardised, all modalities alike, one latent path for all.
     pub fn new(factors: usize, grid_step: f64) -> Self {
         Options {
             factors,
@@ -49,6 +53,7 @@ impl Options {
             gap_threshold: None,
             modality_weights: None,
             loading_scaling: LoadingScaling::Pair,
+            latent_pooling: LatentPooling::Shared,
         }
     }
 }
@@ -64,15 +69,13 @@ pub enum Notice {
     NotFitted { participant: String, modality: String },
 }
 
-/// One run: its grid and its place in the latent vector.
+/// One run and its grid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub name: String,
     pub grid: Grid,
     /// First and last observed time in seconds.
     pub domain: (f64, f64),
-    /// Index in the latent vector of node 0, factor 0.
-    pub latent_offset: usize,
 }
 
 impl Run {
@@ -94,6 +97,8 @@ impl Run {
 pub struct Segment {
     /// Index into [`Problem::runs`].
     pub run: usize,
+    /// Index into [`Problem::tracks`]: the latent path that the rows look at.
+    pub track: usize,
     pub rows: Range<usize>,
 }
 
@@ -117,16 +122,14 @@ impl Lists {
     pub fn get(&self, i: usize) -> &[usize] {
         &self.items[self.bounds[i]..self.bounds[i + 1]]
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
 }
 
 /// One participant's modality over all runs: the unit that has a loading matrix.
 #[derive(Debug, Clone)]
 pub struct Pair {
     pub participant: String,
+    /// Index of the participant in [`Problem::participants`].
+    pub participant_index: usize,
     pub modality: String,
     /// Index of the modality in [`Problem::modalities`].
     pub modality_index: usize,
@@ -139,8 +142,12 @@ pub struct Pair {
     /// Rows by run.
     pub segments: Vec<Segment>,
     pub(super) response: Arc<dyn ObservationRows>,
-    /// T x F standardised values, row-major; 0 where missing.
-    pub(super) x: Vec<f64>,
+    /// Index into [`Problem::slots`], where the response is one that can be learned.
+    pub(super) slot: Option<usize>,
+    /// T x F standardised values, row-major; 0 where missing. Shared by the problems of other responses.
+    pub(super) x: Arc<Vec<f64>>,
+    /// Seconds of each row, length T.
+    pub(super) times: Vec<f64>,
     /// Weight of each observed entry of a row, length T.
     pub(super) weights: Vec<f64>,
     pub(super) rows: Rows,
@@ -182,6 +189,8 @@ pub struct LoadingName<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatentName<'a> {
     pub run: &'a str,
+    /// Index into [`Problem::groups`]: whose path it is.
+    pub group: usize,
     pub node: usize,
     /// Seconds.
     pub time: f64,
@@ -196,7 +205,19 @@ pub struct Problem {
     pub modalities: Vec<String>,
     /// Weight of each modality.
     pub modality_weights: Vec<f64>,
+    /// Participants with a stream of positive weight, in the order of the recording.
+    pub participants: Vec<String>,
+    /// Indices of the participants who share a latent path.
+    pub groups: Vec<Vec<usize>>,
     pub runs: Vec<Run>,
+    /// Latent paths, run by run and within a run group by group.
+    pub tracks: Vec<Track>,
+    /// L of the coupling, participants x participants, where each has a path of their own.
+    pub(super) coupling: Option<Vec<f64>>,
+    /// Curves of the responses, by modality and, where each has their own, participant.
+    pub slots: Vec<ResponseSlot>,
+    /// How the response of each modality is learned; empty where responses came as rows.
+    pub learned: Vec<LearnedResponse>,
     /// Sorted by participant, then modality, in the orders of the recording.
     pub pairs: Vec<Pair>,
     pub notices: Vec<Notice>,
@@ -216,13 +237,23 @@ impl Problem {
         options: &Options,
         response_of: &dyn Fn(usize, usize) -> Arc<dyn ObservationRows>,
     ) -> Result<Problem, GriddedError> {
-        build(recording, options, response_of, None)
+        build(recording, options, Curves::Given(response_of))
+    }
+
+    /// The problem whose modalities (in the order of the recording) have these responses, which [`super::solve`] learns
+    /// within their bounds. Rows are usable if any admissible parameters leave them usable.
+    pub fn with_learned(
+        recording: &Recording,
+        options: &Options,
+        responses: &[LearnedResponse],
+    ) -> Result<Problem, GriddedError> {
+        build(recording, options, Curves::Learned(responses))
     }
 
     /// The problem of other data under this problem's scales, responses and modality weights, with its own grids and
     /// weights. Every participant, modality and feature must be known here.
     pub fn condition(&self, recording: &Recording) -> Result<Problem, GriddedError> {
-        build(recording, &self.options, &|_, _| Arc::new(ResponseRows::identity()), Some(self))
+        build(recording, &self.options, Curves::Fitted(self))
     }
 
     /// Number K of factors.
@@ -237,7 +268,7 @@ impl Problem {
 
     /// Length of the latent vector.
     pub fn latent_count(&self) -> usize {
-        self.runs.last().map_or(0, |r| r.latent_offset + r.grid.nodes * self.factors())
+        self.tracks.last().map_or(0, |t| t.latent_offset + self.runs[t.run].grid.nodes * self.factors())
     }
 
     /// Index of a loading in the loading vector.
@@ -260,18 +291,20 @@ impl Problem {
     }
 
     /// Index of a latent coordinate in the latent vector.
-    pub fn latent_index(&self, run: usize, node: usize, factor: usize) -> usize {
-        self.runs[run].latent_offset + node * self.factors() + factor
+    pub fn latent_index(&self, track: usize, node: usize, factor: usize) -> usize {
+        self.tracks[track].latent_offset + node * self.factors() + factor
     }
 
     /// Name of entry `index` of the latent vector, or `None` behind its end.
     pub fn latent_name(&self, index: usize) -> Option<LatentName<'_>> {
         let k = self.factors();
-        let after = self.runs.partition_point(|r| r.latent_offset <= index);
-        let run = self.runs.get(after.checked_sub(1)?)?;
-        let inside = index - run.latent_offset;
+        let after = self.tracks.partition_point(|t| t.latent_offset <= index);
+        let track = self.tracks.get(after.checked_sub(1)?)?;
+        let run = &self.runs[track.run];
+        let inside = index - track.latent_offset;
         (inside / k < run.grid.nodes).then(|| LatentName {
             run: &run.name,
+            group: track.group,
             node: inside / k,
             time: run.grid.time(inside / k),
             factor: inside % k,
@@ -288,9 +321,15 @@ impl Problem {
         self.runs.iter().position(|r| r.name == run)
     }
 
-    /// The part of the latent vector that belongs to a run: nodes x factors, node-major.
-    pub fn latent_range(&self, run: usize) -> Range<usize> {
-        let r = &self.runs[run];
-        r.latent_offset..r.latent_offset + r.grid.nodes * self.factors()
+    /// Index of the latent path of a participant in a run. One path for all makes it the index of the run.
+    pub fn track_index(&self, run: usize, participant: usize) -> usize {
+        let group = self.groups.iter().position(|g| g.contains(&participant)).unwrap_or(0);
+        run * self.groups.len() + group
+    }
+
+    /// The part of the latent vector that belongs to a latent path: nodes x factors, node-major.
+    pub fn latent_range(&self, track: usize) -> Range<usize> {
+        let t = &self.tracks[track];
+        t.latent_offset..t.latent_offset + self.runs[t.run].grid.nodes * self.factors()
     }
 }

@@ -109,7 +109,7 @@ pub fn infer_latent(
     }
     let steps = Steps::new(&conditioned, *strengths);
     let mut z = vec![0.0; conditioned.latent_count()];
-    steps.latent_step(&steps.states_of(&own), &mut steps.empty_systems(), &mut z)?;
+    steps.latent_step(&steps.geometry(), &steps.states_of(&own), &mut z)?;
     Ok((conditioned, z))
 }
 

@@ -115,7 +115,7 @@ fn eigen(matrix: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), GriddedError> {
 fn largest_weight(problem: &Problem, pair: &Pair) -> f64 {
     let mut sums = vec![0.0; problem.latent_count() / problem.factors()];
     for segment in &pair.segments {
-        let offset = problem.runs[segment.run].latent_offset / problem.factors();
+        let offset = problem.tracks[segment.track].latent_offset / problem.factors();
         for t in segment.rows.clone() {
             let (first, weights) = pair.rows.row(t);
             for (s, h) in sums[offset + first..].iter_mut().zip(weights) {
@@ -134,7 +134,7 @@ fn back_project(problem: &Problem, pair: &Pair, first: usize, width: usize, larg
     let mut weight = vec![0.0; nodes * width];
     let mut observed = vec![1.0; width];
     for segment in &pair.segments {
-        let offset = problem.runs[segment.run].latent_offset / problem.factors();
+        let offset = problem.tracks[segment.track].latent_offset / problem.factors();
         for t in segment.rows.clone() {
             let x = &pair.x_row(t)[first..first + width];
             observed.fill(1.0);

@@ -1,18 +1,20 @@
 //! The two exact steps of the alternation: the latent given the loadings, and the loadings given the latent.
 //!
-//! Latent: ridge regression whose normal matrix is block banded for each run, penalty (x) I_K + sum_t c_t h_t h_t' (x) D_t,
-//! with D_t the sum of w w' over the features observed at t. Loadings: see [`super::pair_state`].
+//! Latent: ridge regression whose normal matrix is block banded for each latent path, penalty (x) I_K + sum_t c_t h_t h_t' (x) D_t,
+//! with D_t the sum of w w' over the features observed at t; where a coupling binds the paths of a run see [`super::coupled`].
+//! Loadings: see [`super::pair_state`].
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::banded::{Banded, dot};
+use super::blocks::Blocks;
+use super::coupled::{self, Coupling};
 use super::error::GriddedError;
-use super::pair_state::{PairState, add_outer, axpy, column, mostly_missing, others};
+use super::geometry::Geometry;
+use super::pair_state::{PairState, axpy, quadratic};
 use super::problem::{Pair, Problem};
 
-/// Factors of the three penalties.
+/// Factors of the penalties.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Strengths {
     /// Ridge of the loadings.
@@ -21,17 +23,24 @@ pub struct Strengths {
     pub latent: f64,
     /// Roughness of the latent.
     pub roughness: f64,
+    /// Coupling of the latent paths of participants; of no effect where they share one.
+    pub coupling: f64,
 }
 
 impl Default for Strengths {
     fn default() -> Self {
-        Strengths { loading: 1e-3, latent: 1e-4, roughness: 1e-2 }
+        Strengths { loading: 1e-3, latent: 1e-4, roughness: 1e-2, coupling: 1.0 }
     }
 }
 
 impl Strengths {
     pub(super) fn check(&self) -> Result<(), GriddedError> {
-        let named = [("loading ridge", self.loading), ("latent ridge", self.latent), ("roughness", self.roughness)];
+        let named = [
+            ("loading ridge", self.loading),
+            ("latent ridge", self.latent),
+            ("roughness", self.roughness),
+            ("coupling", self.coupling),
+        ];
         match named.into_iter().find(|(_, v)| !v.is_finite() || *v < 0.0) {
             Some((name, value)) => Err(GriddedError::Strength { name, value }),
             None => Ok(()),
@@ -39,80 +48,66 @@ impl Strengths {
     }
 }
 
-/// What the steps need of a problem beyond the problem itself; shared by all restarts.
+/// What the steps need of a problem beyond the problem itself and its responses; shared by all restarts.
 #[derive(Debug)]
 pub(super) struct Steps<'a> {
     pub problem: &'a Problem,
     pub strengths: Strengths,
-    /// For each pair and segment the sum of c h h' over the rows that are mostly observed: nodes x (span + 1).
-    bands: Vec<Vec<Vec<f64>>>,
-    /// For each pair X X' where the dual form pays.
-    pub inner: Vec<Option<Vec<f64>>>,
-    /// For each run the pairs and segments that belong to it.
+    pub blocks: Vec<Blocks<'a>>,
+    /// For each latent path the pairs and segments that look at it.
     members: Vec<Vec<(usize, usize)>>,
-    /// Largest distance in nodes of two nodes that meet in a row or in the roughness.
-    span: usize,
     /// Sum of c x^2.
     total_squares: f64,
 }
 
 impl<'a> Steps<'a> {
     pub fn new(problem: &'a Problem, strengths: Strengths) -> Self {
-        let spans: Vec<usize> = problem.pairs.iter().map(|p| p.rows.span()).collect();
-        let mut members = vec![Vec::new(); problem.runs.len()];
+        let mut members = vec![Vec::new(); problem.tracks.len()];
         for (p, pair) in problem.pairs.iter().enumerate() {
             for (s, segment) in pair.segments.iter().enumerate() {
-                members[segment.run].push((p, s));
+                members[segment.track].push((p, s));
             }
         }
-        let prepared: Vec<_> = problem
-            .pairs
-            .par_iter()
-            .zip(&spans)
-            .map(|(pair, &span)| (node_bands(problem, pair, span), inner_products(pair)))
-            .collect();
-        let (bands, inner) = prepared.into_iter().unzip();
         let squares = |pair: &Pair| -> f64 {
             let rows = pair.weights.iter().enumerate();
             rows.map(|(t, c)| c * dot(pair.x_row(t), pair.x_row(t))).sum()
         };
-        Steps {
-            problem,
-            strengths,
-            bands,
-            inner,
-            members,
-            span: spans.into_iter().max().unwrap_or(0).max(1),
-            total_squares: problem.pairs.iter().map(squares).sum(),
-        }
+        let prepared: Vec<_> = problem.pairs.par_iter().map(|pair| (Blocks::new(pair), squares(pair))).collect();
+        let total_squares = prepared.iter().map(|p| p.1).sum();
+        let blocks = prepared.into_iter().map(|p| p.0).collect();
+        Steps { problem, strengths, blocks, members, total_squares }
+    }
+
+    /// The geometry of the problem's own responses.
+    pub fn geometry(&self) -> Geometry {
+        Geometry::new(self.problem, &self.blocks)
     }
 
     /// States that hold the given loading vector.
     pub fn states_of(&self, w: &[f64]) -> Vec<PairState> {
         let k = self.problem.factors();
-        let pairs = self.problem.pairs.par_iter();
-        pairs.map(|pair| PairState::new(pair, &w[pair.loading_range(k)], k)).collect()
+        let pairs = self.problem.pairs.par_iter().zip(&self.blocks);
+        pairs.map(|(pair, blocks)| PairState::new(pair, blocks, &w[pair.loading_range(k)], k)).collect()
     }
 
     /// The loading vector of the states.
     pub fn loadings_of(&self, states: &[PairState]) -> Vec<f64> {
         let k = self.problem.factors();
         let mut w = vec![0.0; self.problem.loading_count()];
-        for (pair, state) in self.problem.pairs.iter().zip(states) {
-            state.write_loadings(pair, &mut w[pair.loading_range(k)], k);
+        for ((pair, blocks), state) in self.problem.pairs.iter().zip(&self.blocks).zip(states) {
+            state.write_loadings(pair, blocks, &mut w[pair.loading_range(k)], k);
         }
         w
     }
 
     /// H z for every pair, T x K each.
-    pub fn signals(&self, z: &[f64], signals: &mut [Vec<f64>]) {
+    pub fn signals(&self, geometry: &Geometry, z: &[f64], signals: &mut [Vec<f64>]) {
         let k = self.problem.factors();
-        for (pair, y) in self.problem.pairs.iter().zip(signals) {
+        for ((pair, rows), y) in self.problem.pairs.iter().zip(&geometry.rows).zip(signals) {
             for s in &pair.segments {
-                let run = &z[self.problem.latent_range(s.run)];
-                let rows = s.rows.clone();
-                let y = &mut y[k * rows.start..k * rows.end];
-                pair.rows.apply(rows, k, run, y);
+                let path = &z[self.problem.latent_range(s.track)];
+                let y = &mut y[k * s.rows.start..k * s.rows.end];
+                rows.apply(s.rows.clone(), k, path, y);
             }
         }
     }
@@ -122,13 +117,6 @@ impl<'a> Steps<'a> {
         let k = self.problem.factors();
         let pairs = self.problem.pairs.iter();
         pairs.map(|p| vec![0.0; k * p.row_count()]).collect()
-    }
-
-    /// Empty normal matrices, one per run.
-    pub fn empty_systems(&self) -> Vec<Banded> {
-        let k = self.problem.factors();
-        let runs = self.problem.runs.iter();
-        runs.map(|r| Banded::zeros(r.grid.nodes * k, self.span * k + k - 1)).collect()
     }
 
     /// Ridge of the loadings, without its strength.
@@ -142,22 +130,15 @@ impl<'a> Steps<'a> {
     pub fn squares(&self, states: &[PairState], signals: &[Vec<f64>]) -> f64 {
         let k = self.problem.factors();
         let mut total = self.total_squares;
-        for ((pair, state), y) in self.problem.pairs.iter().zip(states).zip(signals) {
-            let f = pair.features.len();
+        let mut gram = vec![0.0; k * k];
+        for (((pair, blocks), state), y) in self.problem.pairs.iter().zip(&self.blocks).zip(states).zip(signals) {
             let rows = y.chunks_exact(k).zip(state.xw.chunks_exact(k));
             for (t, (y, xw)) in rows.enumerate() {
-                let missing = pair.missing_by_row.get(t);
-                let squared = |i: usize| {
-                    let w = column(state.explicit(), f, i);
-                    w.zip(y).map(|(w, y)| w * y).sum::<f64>().powi(2)
-                };
-                let fitted: f64 = if mostly_missing(missing.len(), f) {
-                    others(f, missing).map(squared).sum()
+                let fitted = if blocks.complete(t) {
+                    quadratic(&state.gram, y)
                 } else {
-                    let full: f64 = (state.gram.chunks_exact(k).zip(y))
-                        .map(|(row, a)| a * row.iter().zip(y).map(|(g, b)| g * b).sum::<f64>())
-                        .sum();
-                    full - missing.iter().map(|&i| squared(i)).sum::<f64>()
+                    state.row_gram(blocks, t, k, &mut gram);
+                    quadratic(&gram, y)
                 };
                 let cross: f64 = xw.iter().zip(y).map(|(a, b)| a * b).sum();
                 total += pair.weights[t] * (fitted - 2.0 * cross);
@@ -167,31 +148,118 @@ impl<'a> Steps<'a> {
     }
 
     /// Latent step: `z` becomes the minimiser of the objective for the loadings in `states`.
-    pub fn latent_step(&self, states: &[PairState], systems: &mut [Banded], z: &mut [f64]) -> Result<(), GriddedError> {
-        for (r, system) in systems.iter_mut().enumerate() {
-            let z = &mut z[self.problem.latent_range(r)];
-            system.clear();
-            z.fill(0.0);
-            self.add_penalty(r, system);
-            for &(p, s) in &self.members[r] {
-                self.add_rows(p, s, &states[p], system, z);
+    pub fn latent_step(&self, geometry: &Geometry, states: &[PairState], z: &mut [f64]) -> Result<(), GriddedError> {
+        let problem = self.problem;
+        let width = problem.groups.len();
+        z.fill(0.0);
+        for (r, run) in problem.runs.iter().enumerate() {
+            let tracks: Vec<usize> = (r * width..(r + 1) * width).collect();
+            let start = problem.latent_range(tracks[0]).start;
+            let length = run.grid.nodes * problem.factors();
+            let paths: Vec<&mut [f64]> = z[start..start + width * length].chunks_exact_mut(length).collect();
+            let failed = |pivot| GriddedError::LatentStep { run: run.name.clone(), pivot };
+            let systems: Vec<(Banded, &mut [f64])> = tracks
+                .par_iter()
+                .zip(paths)
+                .map(|(&track, path)| (self.normal(geometry, track, states, path), path))
+                .collect();
+            match &problem.coupling {
+                Some(matrix) if self.strengths.coupling > 0.0 => {
+                    let (mut bands, mut paths): (Vec<Banded>, Vec<&mut [f64]>) = systems.into_iter().unzip();
+                    let factors = bands.par_iter_mut().map(Banded::factorize).collect::<Result<Vec<_>, _>>();
+                    let coupling = Coupling {
+                        matrix,
+                        scale: self.strengths.coupling / (width * problem.runs.len()) as f64,
+                        weights: (0..run.grid.nodes).map(|i| run.node_weight(i)).collect(),
+                        factors: problem.factors(),
+                    };
+                    let right = paths.iter().map(|p| p.to_vec()).collect();
+                    let solved = coupled::solve(&factors.map_err(failed)?, &coupling, right)
+                        .map_err(|residual| GriddedError::CoupledStep { run: run.name.clone(), residual })?;
+                    paths.iter_mut().zip(&solved).for_each(|(p, s)| p.copy_from_slice(s));
+                }
+                _ => {
+                    systems
+                        .into_par_iter()
+                        .try_for_each(|(mut system, path)| system.factorize().map(|factor| factor.solve(path)))
+                        .map_err(failed)?;
+                }
             }
-            let factor = system
-                .factorize()
-                .map_err(|pivot| GriddedError::LatentStep { run: self.problem.runs[r].name.clone(), pivot })?;
-            factor.solve(z);
         }
         Ok(())
     }
 
-    fn add_penalty(&self, r: usize, system: &mut Banded) {
+    /// The normal matrix of one latent path, its right-hand side in `b`; of a coupling only what falls on the path itself.
+    fn normal(&self, geometry: &Geometry, track: usize, states: &[PairState], b: &mut [f64]) -> Banded {
         let k = self.problem.factors();
-        let run = &self.problem.runs[r];
-        let share = 1.0 / self.problem.runs.len() as f64;
+        let run = &self.problem.runs[self.problem.tracks[track].run];
+        let width = geometry.span + 1;
+        let size = run.grid.nodes * width;
+        // One plane for each pair of factors a >= c: entry (i, d) belongs to factor a of node i + d and factor c of node i.
+        // The sums of w w' are symmetric, so that it also belongs to factor c of node i + d and factor a of node i.
+        let mut planes = vec![0.0; k * (k + 1) / 2 * size];
+        let mut moment = vec![0.0; k * k];
+        for &(p, s) in &self.members[track] {
+            let (pair, state, blocks) = (&self.problem.pairs[p], &states[p], &self.blocks[p]);
+            let rows = &geometry.rows[p];
+            add_planes(&mut planes, size, width, &geometry.bands[p][s], rows.span() + 1, &state.gram, k);
+            for t in pair.segments[s].rows.clone() {
+                let (first, weights) = rows.row(t);
+                let c = pair.weights[t];
+                let xw = &state.xw[t * k..(t + 1) * k];
+                for (node, h) in b[first * k..].chunks_exact_mut(k).zip(weights) {
+                    axpy(node, c * h, xw);
+                }
+                if blocks.complete(t) {
+                    continue;
+                }
+                state.row_gram(blocks, t, k, &mut moment);
+                if !blocks.mostly_missing(t) {
+                    // The band holds the sum over all features.
+                    axpy(&mut moment, -1.0, &state.gram);
+                }
+                for (i, hi) in weights.iter().enumerate() {
+                    let at = (first + i) * width;
+                    for (plane, entry) in planes.chunks_exact_mut(size).zip(lower(&moment, k)) {
+                        axpy(&mut plane[at..at + weights.len() - i], c * hi * entry, &weights[i..]);
+                    }
+                }
+            }
+        }
+        self.assemble(track, width, &planes)
+    }
+
+    /// The band matrix of the planes and the penalties of a latent path.
+    fn assemble(&self, track: usize, width: usize, planes: &[f64]) -> Banded {
+        let k = self.problem.factors();
+        let share = self.problem.tracks[track].share;
+        let run = &self.problem.runs[self.problem.tracks[track].run];
+        let nodes = run.grid.nodes;
+        let size = nodes * width;
+        let mut system = Banded::zeros(nodes * k, (width - 1) * k + k - 1);
+        for a in 0..k {
+            for c in 0..k {
+                let (high, low) = (a.max(c), a.min(c));
+                let plane = &planes[(high * (high + 1) / 2 + low) * size..][..size];
+                for (i, row) in plane.chunks_exact(width).enumerate() {
+                    // Where d is 0 only the lower half is stored.
+                    for (d, v) in row.iter().enumerate().skip(usize::from(c > a)) {
+                        if i + d < nodes {
+                            system.add((i + d) * k + a, i * k + c, *v);
+                        }
+                    }
+                }
+            }
+        }
         let rough = self.strengths.roughness * share * run.roughness_weight();
-        for i in 0..run.grid.nodes {
-            let neighbours = if i == 0 || i + 1 == run.grid.nodes { 1.0 } else { 2.0 };
-            let diagonal = self.strengths.latent * share * run.node_weight(i) + neighbours * rough;
+        let group = self.problem.tracks[track].group;
+        let coupled = self.problem.coupling.as_ref().map_or(0.0, |matrix| {
+            let n = self.problem.groups.len();
+            self.strengths.coupling * matrix[group * n + group] / (n * self.problem.runs.len()) as f64
+        });
+        for i in 0..nodes {
+            let neighbours = if i == 0 || i + 1 == nodes { 1.0 } else { 2.0 };
+            let diagonal = (self.strengths.latent * share + coupled) * run.node_weight(i) + neighbours * rough;
             for a in i * k..(i + 1) * k {
                 system.add(a, a, diagonal);
                 if i > 0 {
@@ -199,64 +267,16 @@ impl<'a> Steps<'a> {
                 }
             }
         }
-    }
-
-    fn add_rows(&self, p: usize, s: usize, state: &PairState, system: &mut Banded, b: &mut [f64]) {
-        let k = self.problem.factors();
-        let pair = &self.problem.pairs[p];
-        let width = pair.rows.span() + 1;
-        for (i, row) in self.bands[p][s].chunks_exact(width).enumerate() {
-            for (d, &h) in row.iter().enumerate().filter(|(_, h)| **h != 0.0) {
-                add_block(system, k, (i, d), h, &state.gram);
-            }
-        }
-        let mut moment = vec![0.0; k * k];
-        let mut w = Vec::with_capacity(k);
-        let f = pair.features.len();
-        for t in pair.segments[s].rows.clone() {
-            let (first, weights) = pair.rows.row(t);
-            let c = pair.weights[t];
-            let xw = &state.xw[t * k..(t + 1) * k];
-            for (node, h) in b[first * k..].chunks_exact_mut(k).zip(weights) {
-                axpy(node, c * h, xw);
-            }
-            let missing = pair.missing_by_row.get(t);
-            if missing.is_empty() {
-                continue;
-            }
-            moment.fill(0.0);
-            if mostly_missing(missing.len(), f) {
-                for i in others(f, missing) {
-                    w.clear();
-                    w.extend(column(state.explicit(), f, i));
-                    add_outer(&mut moment, c, &w);
-                }
-            } else {
-                for &i in missing {
-                    w.clear();
-                    w.extend(column(state.explicit(), f, i));
-                    add_outer(&mut moment, -c, &w);
-                }
-            }
-            for (i, hi) in weights.iter().enumerate() {
-                for (d, hj) in weights[i..].iter().enumerate() {
-                    add_block(system, k, (first + i, d), hi * hj, &moment);
-                }
-            }
-        }
+        system
     }
 
     /// Loading step: `states` become the minimisers of the objective for the latent behind `signals`.
     pub fn loading_step(&self, signals: &[Vec<f64>], states: &mut [PairState]) -> Result<(), GriddedError> {
         let k = self.problem.factors();
         // Small pairs are handled many to a task, so that handing them out costs little.
-        let work = self.problem.pairs.iter().zip(&self.inner);
-        let work = work.map(|(p, s)| {
-            let columns = match s {
-                Some(_) => p.row_count(),
-                None => p.features.len(),
-            };
-            p.row_count() * columns * k
+        let work = self.problem.pairs.iter().zip(&self.blocks).map(|(p, b)| {
+            let rows = p.row_count();
+            rows * (b.explicit.len() + b.duals.len() * rows) * k
         });
         let mean = work.sum::<usize>() / self.problem.pairs.len().max(1);
         states
@@ -264,14 +284,10 @@ impl<'a> Steps<'a> {
             .with_min_len(1 + 200_000 / mean.max(1))
             .zip(&self.problem.pairs)
             .zip(signals)
-            .zip(&self.inner)
-            .try_for_each(|(((state, pair), y), inner)| {
+            .zip(&self.blocks)
+            .try_for_each(|(((state, pair), y), blocks)| {
                 let ridge = self.strengths.loading * pair.ridge_weight;
-                let done = match inner {
-                    Some(inner) => state.solve_dual(pair, y, ridge, inner, k),
-                    None => state.solve(pair, y, ridge, k),
-                };
-                done.map_err(|pivot| GriddedError::LoadingStep {
+                state.solve(pair, blocks, y, ridge, k).map_err(|pivot| GriddedError::LoadingStep {
                     participant: pair.participant.clone(),
                     modality: pair.modality.clone(),
                     pivot,
@@ -280,48 +296,20 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Adds `h` times the K x K matrix `d` between node i and node i + distance, in the lower half.
-fn add_block(system: &mut Banded, k: usize, (i, distance): (usize, usize), h: f64, d: &[f64]) {
-    let (row, column) = ((i + distance) * k, i * k);
-    for a in 0..k {
-        let end = if distance == 0 { a + 1 } else { k };
-        for b in 0..end {
-            system.add(row + a, column + b, h * d[a * k + b]);
+/// Entries of the lower half of a K x K matrix, row by row.
+fn lower(m: &[f64], k: usize) -> impl Iterator<Item = f64> {
+    (0..k).flat_map(move |a| m[a * k..=a * k + a].iter().copied())
+}
+
+/// Adds the band (nodes x `own`) times each entry of the lower half of `gram` to the planes (nodes x `width` each).
+fn add_planes(planes: &mut [f64], size: usize, width: usize, band: &[f64], own: usize, gram: &[f64], k: usize) {
+    for (plane, entry) in planes.chunks_exact_mut(size).zip(lower(gram, k)) {
+        if own == width {
+            axpy(plane, entry, band);
+        } else {
+            for (out, row) in plane.chunks_exact_mut(width).zip(band.chunks_exact(own)) {
+                axpy(&mut out[..own], entry, row);
+            }
         }
     }
-}
-
-fn node_bands(problem: &Problem, pair: &Pair, span: usize) -> Vec<Vec<f64>> {
-    let width = span + 1;
-    let segments = pair.segments.iter();
-    segments
-        .map(|s| {
-            let mut band = vec![0.0; problem.runs[s.run].grid.nodes * width];
-            for t in s.rows.clone() {
-                let missing = pair.missing_by_row.get(t).len();
-                if mostly_missing(missing, pair.features.len()) {
-                    continue;
-                }
-                let (first, weights) = pair.rows.row(t);
-                for (i, hi) in weights.iter().enumerate() {
-                    for (d, hj) in weights[i..].iter().enumerate() {
-                        band[(first + i) * width + d] += pair.weights[t] * hi * hj;
-                    }
-                }
-            }
-            band
-        })
-        .collect()
-}
-
-/// X X' where rows are complete and features so many that T x T is the smaller side.
-fn inner_products(pair: &Pair) -> Option<Vec<f64>> {
-    let (t, f) = (pair.row_count(), pair.features.len());
-    if !pair.missing_by_row.is_empty() || f < 2 * t {
-        return None;
-    }
-    let x = MatRef::from_row_major_slice(&pair.x, t, f);
-    let mut inner = vec![0.0; t * t];
-    matmul(MatMut::from_row_major_slice_mut(&mut inner, t, t), Accum::Replace, x, x.transpose(), 1.0, Par::Seq);
-    Some(inner)
 }

@@ -3,14 +3,14 @@
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
+use super::super::diagnostics::gradient;
 use super::super::objective::*;
-use super::super::solve::gradient;
 use super::super::steps::Steps;
 use super::super::*;
 use super::{distance, normals, recording};
 use crate::data::{Recording, Stream};
 
-const STRENGTHS: Strengths = Strengths { loading: 0.02, latent: 0.03, roughness: 0.05 };
+const STRENGTHS: Strengths = Strengths { loading: 0.02, latent: 0.03, roughness: 0.05, coupling: 0.7 };
 
 fn problem(factors: usize, missing: f64) -> (Recording, Problem) {
     let recording = recording(7, factors, missing);
@@ -222,14 +222,14 @@ fn steps_equal_dense_minima_and_have_no_gradient() {
         let mut states = steps.states_of(&w);
         assert_eq!(steps.loadings_of(&states), w);
         let mut solved = vec![0.0; z.len()];
-        steps.latent_step(&states, &mut steps.empty_systems(), &mut solved).unwrap();
+        steps.latent_step(&steps.geometry(), &states, &mut solved).unwrap();
         let wanted = dense_minimum(z.len(), |z| gradient(&problem, &STRENGTHS, &w, z).1);
         assert!(distance(&solved, &wanted) < 1e-10);
         let rest = gradient(&problem, &STRENGTHS, &w, &solved).1;
         assert!(distance(&rest, &vec![0.0; z.len()]) < 1e-13);
 
         let mut signals = steps.empty_signals();
-        steps.signals(&z, &mut signals);
+        steps.signals(&steps.geometry(), &z, &mut signals);
         let squares = steps.squares(&states, &signals);
         let direct = balanced_squares(&problem, &w, &z, &mut Scratch::new(&problem));
         assert!((squares - direct).abs() < 1e-12 * direct);
@@ -269,18 +269,44 @@ fn wide() -> Recording {
     }
 }
 
+/// [`wide`] with masks: features 70 and above are missing at three rows, 140 and above also here and there, and
+/// the last row of the first run keeps ten features only.
+fn wide_with_masks() -> Recording {
+    let mut recording = wide();
+    for s in recording.streams.iter_mut().filter(|s| s.participant == 0) {
+        let (rows, features) = (s.times.len(), 150);
+        s.features = (0..features).map(|f| format!("v{f}")).collect();
+        s.values = normals(40 + s.run as u64, rows * features);
+        for f in 70..features {
+            (3..6).for_each(|t| s.values[t * features + f] = f64::NAN);
+            if f >= 140 {
+                s.values[(7 + f % 3) * features + f] = f64::NAN;
+            }
+        }
+        if s.run == 0 {
+            (10..features).for_each(|f| s.values[(rows - 1) * features + f] = f64::NAN);
+        }
+    }
+    recording
+}
+
 #[test]
 fn dual_form_equals_explicit_form() {
-    let complete = wide();
+    check_forms(&wide(), &[(1, 0), (0, 5)]);
+    // Ten of the first 70 features see one row more than the others.
+    check_forms(&wide_with_masks(), &[(2, 20), (0, 5)]);
+}
+
+fn check_forms(recording: &Recording, wanted_forms: &[(usize, usize)]) {
     let options = Options::new(2, 1.3);
-    let problem = Problem::new(&complete, &options).unwrap();
+    let problem = Problem::new(recording, &options).unwrap();
     let (w, z) = point(&problem);
     let steps = Steps::new(&problem, STRENGTHS);
-    let dual: Vec<bool> = steps.inner.iter().map(Option::is_some).collect();
-    assert_eq!(dual, [true, false]);
+    let forms: Vec<(usize, usize)> = steps.blocks.iter().map(|b| (b.duals.len(), b.explicit.len())).collect();
+    assert_eq!(forms, wanted_forms);
     let mut states = steps.states_of(&w);
     let mut signals = steps.empty_signals();
-    steps.signals(&z, &mut signals);
+    steps.signals(&steps.geometry(), &z, &mut signals);
     steps.loading_step(&signals, &mut states).unwrap();
     let solved = steps.loadings_of(&states);
     let wanted = dense_minimum(w.len(), |w| gradient(&problem, &STRENGTHS, w, &z).0);
@@ -290,9 +316,9 @@ fn dual_form_equals_explicit_form() {
     assert!((steps.ridge(&states) - ridge_loadings(&problem, &solved)).abs() < 1e-12);
     let mut from_dual = vec![0.0; z.len()];
     let mut from_explicit = vec![0.0; z.len()];
-    steps.latent_step(&states, &mut steps.empty_systems(), &mut from_dual).unwrap();
+    steps.latent_step(&steps.geometry(), &states, &mut from_dual).unwrap();
     let explicit = steps.states_of(&solved);
-    steps.latent_step(&explicit, &mut steps.empty_systems(), &mut from_explicit).unwrap();
+    steps.latent_step(&steps.geometry(), &explicit, &mut from_explicit).unwrap();
     assert!(distance(&from_dual, &from_explicit) < 1e-11);
 
     let fit = solve(&problem, &SolveOptions::default(), None).unwrap();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::super::diagnostics::{gradient, stationarity};
 use super::super::objective::{balanced_squares_by_modality, ridge_latent, ridge_loadings, roughness};
 use super::super::query::{infer_latent, latent_at, predict};
-use super::super::solve::{gradient, stationarity};
 use super::super::start::spectral;
 use super::super::steps::Steps;
 use super::super::*;
@@ -128,6 +128,7 @@ fn strengths(settings: &Value) -> Strengths {
         loading: or("loading_ridge", default.loading),
         latent: or("latent_ridge", default.latent),
         roughness: or("temporal_strength", default.roughness),
+        coupling: or("latent_strength", default.coupling),
     }
 }
 
@@ -320,7 +321,7 @@ fn parts_gradients_steps_and_spectral_start_match() {
     assert!(distance(&gw, &wanted) < 1e-11);
     let wanted = latents(&problem, &evaluation["latent_gradient"], key);
     assert!(distance(&gz, &wanted) < 1e-11);
-    let s = stationarity(&problem, &strengths, &w, &z);
+    let s = stationarity(&problem, &strengths, &w, &z).unwrap();
     let wanted = &evaluation["stationarity"];
     assert!((s.loading_relative - number(&wanted["loading_relative_residual"])).abs() < 1e-10);
     assert!((s.latent_relative - number(&wanted["latent_relative_residual"])).abs() < 1e-10);
@@ -329,11 +330,11 @@ fn parts_gradients_steps_and_spectral_start_match() {
     let steps = Steps::new(&problem, strengths);
     let mut states = steps.states_of(&w);
     let mut solved = vec![0.0; z.len()];
-    steps.latent_step(&states, &mut steps.empty_systems(), &mut solved).unwrap();
+    steps.latent_step(&steps.geometry(), &states, &mut solved).unwrap();
     let wanted = latents(&problem, &evaluation["solved_latents"], key);
     assert!(distance(&solved, &wanted) < 1e-9);
     let mut signals = steps.empty_signals();
-    steps.signals(&z, &mut signals);
+    steps.signals(&steps.geometry(), &z, &mut signals);
     steps.loading_step(&signals, &mut states).unwrap();
     let wanted = loadings(&problem, &evaluation["solved_loadings"]);
     assert!(distance(&steps.loadings_of(&states), &wanted) < 1e-9);

@@ -1,0 +1,200 @@
+//! One restart of the alternation: loadings, responses, latent, scales, over and over until the objective rests.
+
+use super::error::GriddedError;
+use super::geometry::Geometry;
+use super::learn::Learner;
+use super::objective::{coupling, ridge_latent, roughness};
+use super::pair_state::PairState;
+use super::problem::{Pair, Problem};
+use super::solve::{Finish, SolveOptions, Termination};
+use super::steps::{Steps, Strengths};
+
+/// A step is kept if it does not raise the objective by more than this times max(1, J).
+const STEP_SLACK: f64 = 1e-12;
+/// An iteration that raises the objective by more than this times max(1, J) is an error.
+const INCREASE_LIMIT: f64 = 1e-10;
+
+/// Where a restart stands.
+pub(super) struct Trail {
+    pub states: Vec<PairState>,
+    pub z: Vec<f64>,
+    /// Coordinates of the learned curves.
+    pub curves: Vec<f64>,
+    pub history: Vec<f64>,
+    pub objective: f64,
+    pub termination: Termination,
+}
+
+impl Trail {
+    pub fn finish(&self) -> Finish {
+        Finish { objective: self.objective, iterations: self.history.len() - 1, termination: self.termination }
+    }
+}
+
+/// Alternates from the loadings in `states`.
+pub(super) fn alternate(
+    steps: &Steps,
+    learner: &Learner,
+    options: &SolveOptions,
+    states: Vec<PairState>,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Trail, GriddedError> {
+    let mut walk = Walk::new(steps, learner, states)?;
+    let mut history = vec![walk.objective];
+    let mut termination = Termination::IterationLimit;
+    for iteration in 1..=options.max_iterations {
+        if stopped() {
+            termination = Termination::Interrupted;
+            break;
+        }
+        let before = walk.objective;
+        walk.step_loadings()?;
+        walk.step_responses(options.response_steps)?;
+        walk.step_latents()?;
+        walk.balance();
+        let after = walk.objective;
+        if after - before > INCREASE_LIMIT * before.max(1.0) {
+            return Err(GriddedError::Increase { iteration, before, after });
+        }
+        history.push(after);
+        if (before - after).abs() <= options.tolerance * before.abs().max(1.0) {
+            termination = Termination::Converged;
+            break;
+        }
+    }
+    Ok(Trail { states: walk.states, z: walk.z, curves: walk.curves, history, objective: walk.objective, termination })
+}
+
+/// The current point of one restart and room for its next one.
+struct Walk<'a> {
+    steps: &'a Steps<'a>,
+    learner: &'a Learner<'a>,
+    states: Vec<PairState>,
+    next_states: Vec<PairState>,
+    z: Vec<f64>,
+    next_z: Vec<f64>,
+    curves: Vec<f64>,
+    geometry: Geometry,
+    signals: Vec<Vec<f64>>,
+    next_signals: Vec<Vec<f64>>,
+    loading_penalty: f64,
+    latent_penalty: f64,
+    response_penalty: f64,
+    objective: f64,
+}
+
+impl<'a> Walk<'a> {
+    /// Begins at the latent that is best for the loadings in `states` and the problem's own curves.
+    fn new(steps: &'a Steps<'a>, learner: &'a Learner<'a>, states: Vec<PairState>) -> Result<Self, GriddedError> {
+        let count = steps.problem.latent_count();
+        let curves = learner.start();
+        let mut walk = Walk {
+            loading_penalty: steps.strengths.loading * steps.ridge(&states),
+            response_penalty: learner.penalty(&curves),
+            next_states: states.clone(),
+            states,
+            z: vec![0.0; count],
+            next_z: vec![0.0; count],
+            curves,
+            geometry: steps.geometry(),
+            signals: steps.empty_signals(),
+            next_signals: steps.empty_signals(),
+            latent_penalty: 0.0,
+            objective: f64::INFINITY,
+            steps,
+            learner,
+        };
+        walk.step_latents()?;
+        Ok(walk)
+    }
+
+    fn step_loadings(&mut self) -> Result<(), GriddedError> {
+        let steps = self.steps;
+        steps.loading_step(&self.signals, &mut self.next_states)?;
+        let penalty = steps.strengths.loading * steps.ridge(&self.next_states);
+        let squares = steps.squares(&self.next_states, &self.signals);
+        let objective = squares + penalty + self.latent_penalty + self.response_penalty;
+        if self.improves(objective)? {
+            std::mem::swap(&mut self.states, &mut self.next_states);
+            self.loading_penalty = penalty;
+            self.objective = objective;
+        }
+        Ok(())
+    }
+
+    fn step_responses(&mut self, limit: usize) -> Result<(), GriddedError> {
+        let steps = self.steps;
+        let mut next = self.curves.clone();
+        if self.learner.is_empty() || !self.learner.step(steps, &self.states, &self.z, &mut next, limit)? {
+            return Ok(());
+        }
+        let mut geometry = Geometry { rows: self.geometry.rows.clone(), bands: Vec::new(), span: 0 };
+        self.learner.write_rows(&next, &mut geometry.rows)?;
+        steps.signals(&geometry, &self.z, &mut self.next_signals);
+        let penalty = self.learner.penalty(&next);
+        let squares = steps.squares(&self.states, &self.next_signals);
+        let objective = squares + self.loading_penalty + self.latent_penalty + penalty;
+        if self.improves(objective)? {
+            let problem = steps.problem;
+            let moved = |pair: &Pair| pair.slot.is_some_and(|s| !problem.slots[s].free.is_empty());
+            geometry.bands = std::mem::take(&mut self.geometry.bands);
+            geometry.refresh(problem, &steps.blocks, moved);
+            self.geometry = geometry;
+            std::mem::swap(&mut self.signals, &mut self.next_signals);
+            self.curves = next;
+            self.response_penalty = penalty;
+            self.objective = objective;
+        }
+        Ok(())
+    }
+
+    fn step_latents(&mut self) -> Result<(), GriddedError> {
+        let steps = self.steps;
+        steps.latent_step(&self.geometry, &self.states, &mut self.next_z)?;
+        steps.signals(&self.geometry, &self.next_z, &mut self.next_signals);
+        let penalty = latent_penalty(steps.problem, &steps.strengths, &self.next_z);
+        let squares = steps.squares(&self.states, &self.next_signals);
+        let objective = squares + self.loading_penalty + penalty + self.response_penalty;
+        if self.improves(objective)? {
+            std::mem::swap(&mut self.z, &mut self.next_z);
+            std::mem::swap(&mut self.signals, &mut self.next_signals);
+            self.latent_penalty = penalty;
+            self.objective = objective;
+        }
+        Ok(())
+    }
+
+    /// Whether a step that leads to `objective` is kept.
+    fn improves(&self, objective: f64) -> Result<bool, GriddedError> {
+        if !objective.is_finite() {
+            return Err(GriddedError::Objective { value: objective });
+        }
+        Ok(self.objective.is_infinite() || objective <= self.objective + STEP_SLACK * self.objective.max(1.0))
+    }
+
+    /// Makes the penalties of loadings and latent equal. Left out where one is zero or the objective would not fall.
+    fn balance(&mut self) {
+        let (a, b) = (self.loading_penalty, self.latent_penalty);
+        let s = (a / b).powf(0.25);
+        let (a_new, b_new) = (a / (s * s), b * s * s);
+        if !s.is_finite() || s <= 0.0 || a_new + b_new > a + b {
+            return;
+        }
+        for state in &mut self.states {
+            state.scale(1.0 / s);
+        }
+        for v in self.z.iter_mut().chain(self.signals.iter_mut().flatten()) {
+            *v *= s;
+        }
+        self.loading_penalty = a_new;
+        self.latent_penalty = b_new;
+        self.objective += (a_new + b_new) - (a + b);
+    }
+}
+
+/// Ridge, roughness and coupling of the latent, each with its strength.
+pub(super) fn latent_penalty(problem: &Problem, strengths: &Strengths, z: &[f64]) -> f64 {
+    strengths.latent * ridge_latent(problem, z)
+        + strengths.roughness * roughness(problem, z)
+        + strengths.coupling * coupling(problem, z)
+}
