@@ -23,7 +23,7 @@ const WIDTH: f64 = 1.0;
 
 /// A smooth curve without a period in the run.
 fn latent(t: f64) -> f64 {
-    (0.31 * t).sin() + 0.8 * (0.173 * t + 1.0).cos() + 0.5 * (0.53 * t + 2.0).sin()
+    0.8 * (0.31 * t).sin() + (0.53 * t + 2.0).sin() + 0.9 * (0.83 * t).cos()
 }
 
 /// What a rating shows of the latent at `t`.
@@ -58,8 +58,8 @@ fn recording(lags: [f64; 3]) -> Recording {
     }
 }
 
-const GRIDDED: &str = "latent z on grid(1)\nloading w\n\
-    minimize balanced_squares(x, response(z) * w) + 1e-4 * ridge(w) + 1e-5 * ridge(z) + 1e-3 * roughness(z)";
+const GRIDDED: &str = "latent z on grid(0.5)\nloading w\n\
+    minimize balanced_squares(x, response(z) * w) + 1e-4 * ridge(w) + 1e-5 * ridge(z) + 1e-4 * roughness(z)";
 const FILTERED: &str = "param ell ~ lognormal(1.1, 0.5) in [0.5, 20]\nlatent z ~ matern32(length_scale = ell)\n\
     loading w ~ normal(0, 1)\noffset b ~ normal(0, 1)\nnoise v ~ lognormal(-2, 0.7)\n\
     observe x ~ normal(b + response(z) * w, sqrt(v))";
@@ -70,7 +70,7 @@ fn model(response: &str, rest: &str, lags: [f64; 3]) -> Plan {
 }
 
 fn mode(plan: &Plan, method: Method) -> Mode {
-    let settings = Settings { method, ..Settings::default() };
+    let settings = Settings { method, starts: 2, ..Settings::default() };
     match fit(plan, &settings, &AtomicBool::new(false), Reporting::Quiet) {
         Ok(Outcome::Mode(mode)) => *mode,
         Ok(Outcome::Draws(_)) => panic!("draws instead of a mode"),
@@ -94,7 +94,7 @@ fn reported(mode: &Mode, name: &str) -> Vec<f64> {
 #[test]
 fn both_models_find_a_shared_lag_and_width() {
     for (rest, method) in [(GRIDDED, Method::Als), (FILTERED, Method::Map)] {
-        let plan = model("gaussian(width in [0.3, 3], lag in [-3, 6])", rest, [2.0; 3]);
+        let plan = model("gaussian(width in [0.3, 3], lag = 1 in [-3, 6])", rest, [2.0; 3]);
         let mode = mode(&plan, method);
         assert!(mode.restarts[mode.best].converged, "{:?}", mode.restarts);
         let (lag, width) = (reported(&mode, "rating.lag")[0], reported(&mode, "rating.width")[0]);
@@ -107,7 +107,7 @@ fn both_models_find_a_shared_lag_and_width() {
 #[test]
 fn every_participant_may_have_a_lag_of_their_own() {
     for (rest, method) in [(GRIDDED, Method::Als), (FILTERED, Method::Map)] {
-        let plan = model("gaussian(width = 1, lag ~ normal(2, 2) in [-3, 6]) per participant", rest, LAGS);
+        let plan = model("gaussian(width = 1, lag = 1 in [-3, 6]) per participant", rest, LAGS);
         let mode = mode(&plan, method);
         for (found, lag) in reported(&mode, "rating.lag").iter().zip(LAGS) {
             assert!((found - lag).abs() < 0.15, "{method:?}: {found} for {lag}");
@@ -119,7 +119,7 @@ fn every_participant_may_have_a_lag_of_their_own() {
 fn spread_draws_the_participants_lags_together() {
     let spread = |strength: f64| {
         let rest = format!("{GRIDDED} + {strength} * spread(rating)");
-        let plan = model("gaussian(width = 1, lag in [-3, 6]) per participant", &rest, LAGS);
+        let plan = model("gaussian(width = 1, lag = 1 in [-3, 6]) per participant", &rest, LAGS);
         let lags = reported(&mode(&plan, Method::Als), "rating.lag");
         lags.iter().fold(f64::NEG_INFINITY, |m, v| v.max(m)) - lags.iter().fold(f64::INFINITY, |m, v| v.min(m))
     };
@@ -142,7 +142,7 @@ fn the_reported_objective_is_that_of_the_reported_point_and_its_gradient_the_der
     for (response, rest) in [
         (penalised.to_string(), GRIDDED.to_string()),
         (format!("{penalised} per participant"), GRIDDED.to_string()),
-        (format!("{penalised} per participant weight 2"), pooled.replace("+ 1e-4", "* 2 + 1e-4")),
+        (format!("{penalised} per participant weight 2"), pooled.replacen("+ 1e-4", "* 2 + 1e-4", 1)),
         (penalised.to_string(), FILTERED.to_string()),
         (format!("{penalised} per participant"), FILTERED.to_string()),
         ("bateman(rise in [0.3, 1.4], decay in [1.5, 4], lag in [-1, 3])".to_string(), FILTERED.to_string()),

@@ -278,7 +278,7 @@ impl Lowerer {
         let Some(s) = &plan.shared else { return Ok(()) };
         let inputs = vec![self.find(&shared.loading)?.0, self.find(name)?.0, self.learned_responses(s)];
         let order = learned_order(s);
-        let mut add = |lowerer: &mut Lowerer, kind: GriddedKind, coefficient: f64, label: String| {
+        let add = |lowerer: &mut Lowerer, kind: GriddedKind, coefficient: f64, label: String| {
             let problem = Arc::clone(problem);
             let term: Arc<dyn Structured> = Arc::new(GriddedTerm { problem, kind, order: order.clone() });
             let node = lowerer.push(Op::Structured { term, inputs: inputs.clone() }, 1, true);

@@ -67,8 +67,7 @@ pub(super) fn alternate(
     let x: Vec<f64> = [&solution.loadings[..], &solution.latents, &learned].concat();
     let names: Vec<String> = plan.blocks.iter().flat_map(|b| b.labels.iter().cloned()).collect();
     let first_learned = x.len() - learned.len();
-    let at_bounds =
-        solution.responses_at_bounds.iter().map(|&i| names[first_learned + order[i]].clone()).collect();
+    let at_bounds = solution.responses_at_bounds.iter().map(|&i| names[first_learned + order[i]].clone()).collect();
     let mut tape = Tape::new(Arc::clone(program));
     let mut values = Vec::new();
     tape.outputs(&x, &mut values)?;
@@ -77,8 +76,7 @@ pub(super) fn alternate(
     let mut latent = Vec::new();
     for run in &shared.recording.runs {
         for (path, participants) in shared.path_names().into_iter().enumerate() {
-            let series =
-                query::latent_on_grid(&problem, &solution.latents, (run, path)).map_err(FitError::Gridded)?;
+            let series = query::path_on_grid(&problem, &solution.latents, run, path).map_err(FitError::Gridded)?;
             latent.push(LatentSeries {
                 run: run.clone(),
                 participants,

@@ -20,20 +20,27 @@ pub struct Series {
     pub valid: Vec<bool>,
 }
 
-/// The latent of a run on its grid nodes. Nodes behind the last observed time are not valid.
-pub fn latent_on_grid(problem: &Problem, z: &[f64], run: &str) -> Result<Series, GriddedError> {
+/// The latent path of a group of participants (index into [`Problem::groups`]) in a run, on its grid nodes. Nodes behind the
+/// last observed time are not valid.
+pub fn path_on_grid(problem: &Problem, z: &[f64], run: &str, group: usize) -> Result<Series, GriddedError> {
     let grid = problem.runs[find_run(problem, run)?].grid;
     let times: Vec<f64> = (0..grid.nodes).map(|i| grid.time(i)).collect();
-    latent_at(problem, z, run, &times)
+    path_at(problem, z, run, group, &times)
 }
 
-/// The latent of a run at any finite times, linear between nodes; valid inside the run's domain.
+/// The latent of a run that all participants share, at any finite times, linear between nodes; valid inside the run's
+/// domain.
 pub fn latent_at(problem: &Problem, z: &[f64], run: &str, times: &[f64]) -> Result<Series, GriddedError> {
+    path_at(problem, z, run, 0, times)
+}
+
+/// The latent path of a group of participants in a run, like [`latent_at`].
+pub fn path_at(problem: &Problem, z: &[f64], run: &str, group: usize, times: &[f64]) -> Result<Series, GriddedError> {
     check_vector("latents", z, problem.latent_count())?;
     check_vector("query times", times, times.len())?;
     let r = find_run(problem, run)?;
     let (k, grid) = (problem.factors(), problem.runs[r].grid);
-    let z = &z[problem.latent_range(r)];
+    let z = &z[problem.latent_range(r * problem.groups.len() + group)];
     let valid: Vec<bool> = times.iter().map(|&t| eligible(t, (0.0, 0.0), problem.runs[r].domain, &grid)).collect();
     let mut values = Vec::with_capacity(times.len() * k);
     for (&t, &valid) in times.iter().zip(&valid) {
@@ -66,7 +73,7 @@ pub fn predict(
     let pair = &fitted.pairs[index];
     let k = fitted.factors();
     let w = &w[pair.loading_range(k)];
-    let z = &z[conditioned.latent_range(r)];
+    let z = &z[conditioned.latent_range(conditioned.track_index(r, pair.participant_index))];
     let place = &conditioned.runs[r];
     let envelope = pair.response.envelope();
     let (mut valid, mut values) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::super::query::{latent_on_grid, predict};
+use super::super::query::{path_on_grid, predict};
 use super::super::*;
 use super::{distance, planted, recording, recording_with_noise};
 use crate::data::{Recording, Stream};
@@ -167,7 +167,7 @@ fn a_planted_latent_is_recovered() {
     assert!(solution.converged());
     let (mut found, mut truth) = (Vec::new(), Vec::new());
     for (r, run) in ["day1", "day2"].iter().enumerate() {
-        let series = latent_on_grid(&problem, &solution.latents, run).unwrap();
+        let series = path_on_grid(&problem, &solution.latents, run, 0).unwrap();
         for ((t, z), valid) in series.times.iter().zip(&series.values).zip(&series.valid) {
             // Nothing was observed in the gap.
             if *valid && !(11.5..15.5).contains(t) {

@@ -1,6 +1,6 @@
 //! Preparation: grids, names, scales, and every refusal with its facts.
 
-use super::super::query::{infer_latent, latent_at, latent_on_grid, predict};
+use super::super::query::{infer_latent, latent_at, path_on_grid, predict};
 use super::super::standardize::Scale;
 use super::super::*;
 use super::{distance, normals, recording};
@@ -214,7 +214,7 @@ fn queries_interpolate_and_mark_what_lies_outside() {
     let problem = Problem::new(&data, &options()).unwrap();
     let z = normals(5, problem.latent_count());
     let w = normals(6, problem.loading_count());
-    let nodes = latent_on_grid(&problem, &z, "day2").unwrap();
+    let nodes = path_on_grid(&problem, &z, "day2", 0).unwrap();
     let grid = problem.runs[1].grid;
     let inside = nodes.valid.iter().filter(|v| **v).count();
     assert!(inside >= grid.nodes - 1);
