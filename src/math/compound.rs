@@ -203,7 +203,8 @@ mod tests {
 
     fn cases() -> Vec<(Compound, f64, Vec<f64>, Vec<Component>)> {
         let normals = vec![component("normal", &[-1.0, 0.7]), component("normal", &[2.0, 1.4])];
-        let mixed = vec![component("normal", &[-1.0, 0.7]), component("gamma", &[2.0, 1.5]), component("cauchy", &[0.0, 1.0])];
+        let mixed =
+            vec![component("normal", &[-1.0, 0.7]), component("gamma", &[2.0, 1.5]), component("cauchy", &[0.0, 1.0])];
         let mut out = vec![
             (Compound::Mixture, 0.4, vec![0.3, 0.7], normals.clone()),
             (Compound::Mixture, -0.4, vec![0.3, 0.5, 0.2], mixed.clone()),
@@ -225,9 +226,7 @@ mod tests {
         let f = |c: &Component, x: f64| (c.distribution.log_density)(x, c.args()).exp();
         match kind {
             Compound::Mixture => weights.iter().zip(parts).map(|(w, c)| w * f(c, x)).sum(),
-            Compound::ZeroInflated => {
-                (1.0 - weights[0]) * f(&parts[0], x) + if x == 0.0 { weights[0] } else { 0.0 }
-            }
+            Compound::ZeroInflated => (1.0 - weights[0]) * f(&parts[0], x) + if x == 0.0 { weights[0] } else { 0.0 },
             Compound::Hurdle if x == 0.0 => weights[0],
             Compound::Hurdle => {
                 let zero = if parts[0].distribution.support.is_integer() { f(&parts[0], 0.0) } else { 0.0 };

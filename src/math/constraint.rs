@@ -348,7 +348,9 @@ mod tests {
             let back = c.to_free(k, &x).unwrap();
             assert!(back.iter().zip(u).all(|(a, b)| (a - b).abs() < 1e-12 * (1.0 + b.abs())), "{c:?} {u:?} {back:?}");
             match c {
-                Constraint::Simplex => assert!((x.iter().sum::<f64>() - 1.0).abs() < 1e-14 && x.iter().all(|&v| v > 0.0)),
+                Constraint::Simplex => {
+                    assert!((x.iter().sum::<f64>() - 1.0).abs() < 1e-14 && x.iter().all(|&v| v > 0.0))
+                }
                 Constraint::Ordered => assert!(x.is_sorted_by(|a, b| a < b)),
                 Constraint::PositiveOrdered => assert!(x[0] > 0.0 && x.is_sorted_by(|a, b| a < b)),
                 Constraint::CorrCholesky => {

@@ -56,11 +56,7 @@ pub(super) const CATEGORICAL_LOGIT: VectorDistribution = VectorDistribution {
     draw: |rng, sizes, args, out| {
         let eta = &args[0][..sizes.k];
         let normaliser = log_sum_exp(eta);
-        out.fill(if normaliser.is_finite() {
-            pick(rng, eta.iter().map(|e| (e - normaliser).exp()))
-        } else {
-            f64::NAN
-        });
+        out.fill(if normaliser.is_finite() { pick(rng, eta.iter().map(|e| (e - normaliser).exp())) } else { f64::NAN });
     },
 };
 

@@ -130,10 +130,17 @@ fn gradient(case: &Case, args: &[Vec<f64>]) -> (f64, Vec<Vec<f64>>) {
     let (gx, rest) = all.split_first_mut().unwrap();
     let mut slots: Vec<&mut [f64]> = rest.iter_mut().map(Vec::as_mut_slice).collect();
     let mut scratch = vec![f64::NAN; 3];
-    let mut call =
-        Call { sizes: case.sizes, x: &case.x, args: &refs, gx, gradient: &mut slots, scratch: &mut scratch };
+    let mut call = Call { sizes: case.sizes, x: &case.x, args: &refs, gx, gradient: &mut slots, scratch: &mut scratch };
     let value = (case.d.log_density)(&mut call).unwrap();
     (value, all)
+}
+
+/// Whether x (0) or an argument (from 1) is made of proportions.
+fn sums_to_one(case: &Case, which: usize) -> bool {
+    match which {
+        0 => case.d.constraint == Some(Constraint::Simplex),
+        _ => case.d.arguments[which - 1].name == "theta",
+    }
 }
 
 /// Directions in which an array of this kind may move, each a list of elements with their speeds.
@@ -141,12 +148,12 @@ fn directions(case: &Case, which: usize) -> Vec<Vec<(usize, f64)>> {
     let (d, k) = (case.d, case.sizes.k);
     let length = if which == 0 { case.x.len() } else { case.args[which - 1].len() };
     let name = if which == 0 { "" } else { d.arguments[which - 1].name };
-    let sums_to_one = name == "theta" || (which == 0 && d.constraint == Some(Constraint::Simplex));
-    if sums_to_one {
+    if sums_to_one(case, which) {
         return (0..length).filter(|i| i % k > 0).map(|i| vec![(i, 1.0), (i - 1, -1.0)]).collect();
     }
     if matches!(name, "Sigma" | "Omega") {
-        let entry = |i: usize, j: usize| if i == j { vec![(i * k + i, 1.0)] } else { vec![(i * k + j, 1.0), (j * k + i, 1.0)] };
+        let entry =
+            |i: usize, j: usize| if i == j { vec![(i * k + i, 1.0)] } else { vec![(i * k + j, 1.0), (j * k + i, 1.0)] };
         return (0..k).flat_map(|i| (0..=i).map(move |j| entry(i, j))).collect();
     }
     (0..length).map(|i| vec![(i, 1.0)]).collect()
@@ -168,16 +175,17 @@ fn gradients_are_differences() {
     cases(|case| {
         let (_, found) = gradient(case, &case.args);
         for which in 0..=case.args.len() {
-            let counts = which == 0 && case.d.integer
-                || which > 0 && case.d.arguments[which - 1].part == Part::CountPerDraw;
+            let counts =
+                which == 0 && case.d.integer || which > 0 && case.d.arguments[which - 1].part == Part::CountPerDraw;
             if counts {
                 assert!(found[which].iter().all(|&g| g == 0.0));
                 continue;
             }
             for direction in directions(case, which) {
+                // Elements of a simplex may be tiny.
                 let smallest = |a: &[f64]| direction.iter().map(|&(i, _)| a[i].abs()).fold(1.0, f64::min);
                 let original = if which == 0 { &case.x } else { &case.args[which - 1] };
-                let h = 1e-4 * smallest(original).max(1e-2);
+                let h = 1e-4 * if sums_to_one(case, which) { smallest(original) } else { smallest(original).max(1e-2) };
                 let at = |t: f64| {
                     let (mut x, mut args) = (case.x.clone(), case.args.clone());
                     let moved = if which == 0 { &mut x } else { &mut args[which - 1] };
@@ -187,7 +195,11 @@ fn gradients_are_differences() {
                 let wanted = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
                 let slope: f64 = direction.iter().map(|&(i, speed)| speed * found[which][i]).sum();
                 let size: f64 = 1.0 + wanted.abs() + at(0.0).abs() * 1e-5 / h;
-                assert!((slope - wanted).abs() < 1e-7 * size, "{} {which} {direction:?}: {slope} {wanted}", case.d.name);
+                assert!(
+                    (slope - wanted).abs() < 1e-7 * size,
+                    "{} {which} {direction:?}: {slope} {wanted}",
+                    case.d.name
+                );
                 checked += 1;
             }
         }
@@ -213,8 +225,8 @@ fn the_normal_distribution_has_its_textbook_form() {
     let one = Sizes { rows: 1, k: 2 };
     let (r, s, t): (f64, f64, f64) = (0.3, 1.4, 0.6);
     let (x, y) = (0.7 / s, -0.4 / t);
-    let textbook = -(x * x - 2.0 * r * x * y + y * y) / (2.0 * (1.0 - r * r))
-        - (2.0 * PI * s * t * (1.0 - r * r).sqrt()).ln();
+    let textbook =
+        -(x * x - 2.0 * r * x * y + y * y) / (2.0 * (1.0 - r * r)) - (2.0 * PI * s * t * (1.0 - r * r).sqrt()).ln();
     let sigma = vec![s * s, r * s * t, r * s * t, t * t];
     let det = s * s * t * t * (1.0 - r * r);
     let omega = vec![t * t / det, -r * s * t / det, -r * s * t / det, s * s / det];
@@ -268,7 +280,8 @@ fn ordered_categories_are_differences_of_the_logistic_function() {
     let (eta, c) = (0.3, [-1.0, 0.2, 1.1]);
     let above = [1.0, logistic(eta - c[0]), logistic(eta - c[1]), logistic(eta - c[2]), 0.0];
     for x in 1..5 {
-        let found = value(find("ordered_logistic").unwrap(), Sizes { rows: 1, k: 3 }, &[x as f64], &[vec![eta], c.to_vec()]);
+        let found =
+            value(find("ordered_logistic").unwrap(), Sizes { rows: 1, k: 3 }, &[x as f64], &[vec![eta], c.to_vec()]);
         assert!((found - (above[x - 1] - above[x]).ln()).abs() < 1e-13);
     }
     // Far in the tail, where the plain difference is 0: exp(-60) (1 - exp(-1)).
@@ -286,7 +299,9 @@ fn continuous_laws_on_bounded_sets_integrate_to_one() {
         for &b in &steps {
             let j = Constraint::Simplex.constrain(3, &[a, b], &mut x);
             if x.iter().all(|&v| v > 0.0) {
-                total += 0.01 * (j + value(find("dirichlet").unwrap(), Sizes { rows: 1, k: 3 }, &x, &[vec![1.5, 0.8, 2.5]])).exp();
+                total += 0.01
+                    * (j + value(find("dirichlet").unwrap(), Sizes { rows: 1, k: 3 }, &x, &[vec![1.5, 0.8, 2.5]]))
+                        .exp();
             }
         }
     }
