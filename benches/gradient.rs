@@ -37,7 +37,7 @@ fn main() {
             Input::Arrays(load_arrays(&path).expect("arrays").0)
         };
         let plan = bind(model, source, input, BindOptions::default()).expect("bundled data fit");
-        let program = Arc::new(lower(&plan).expect("a program"));
+        let program = Arc::new(lower(&plan).expect("a program").with_jacobian());
         let coordinates = Coordinates::new(&plan);
         let tape =
             Unconstrained { physical: Physical { program: Arc::clone(&program) }, coordinates: coordinates.clone() };

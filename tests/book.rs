@@ -3,7 +3,10 @@
 use msrm::archive::{Outcome, read};
 use msrm::base::{Code, Source};
 use msrm::diagnose::{Draws, mcse, verdict};
+use msrm::math::compound::Compound;
+use msrm::math::constraint::Constraint;
 use msrm::math::dist::DISTRIBUTIONS;
+use msrm::math::vector::VECTOR_DISTRIBUTIONS;
 use msrm::model::check_text;
 use msrm::model::functions::{FUNCTIONS, Kind};
 use msrm::response::FAMILIES;
@@ -294,7 +297,21 @@ fn the_tables_of_functions_and_distributions_are_those_of_the_code() {
         let row = format!("| `{}({})` | {} | `{formula}` | {noncentered} |\n", d.name, names.join(", "), d.doc);
         distributions.push_str(&row);
     }
-    for wanted in [functions, distributions] {
+    let mut vectors = "| distribution | what it is | density |\n|---|---|---|\n".to_string();
+    for d in VECTOR_DISTRIBUTIONS {
+        let names: Vec<&str> = d.arguments.iter().map(|a| a.name).collect();
+        let formula = d.formula.replace('|', "\\|");
+        vectors.push_str(&format!("| `{}({})` | {} | `{formula}` |\n", d.name, names.join(", "), d.doc));
+    }
+    let mut compounds = "| written | what it is | density |\n|---|---|---|\n".to_string();
+    for c in Compound::ALL {
+        compounds.push_str(&format!("| `{}` | {} | `{}` |\n", c.usage(), c.doc(), c.formula()));
+    }
+    let mut constraints = "| written | what it is |\n|---|---|\n".to_string();
+    for c in Constraint::ALL {
+        constraints.push_str(&format!("| `: {}` | {} |\n", c.name(), c.describe()));
+    }
+    for wanted in [functions, distributions, vectors, compounds, constraints] {
         assert!(page.text.contains(&format!("\n\n{wanted}\n")), "language.md lacks\n{wanted}");
     }
     // A sampled curve is for the library; its lists have no place in a model file.

@@ -2,7 +2,7 @@
 
 use msrm::base::Source;
 use msrm::lang::ast::WeightRole;
-use msrm::model::builder::{Builder, call, draw, int, param, real, response, x};
+use msrm::model::builder::{Builder, Ex, call, draw, int, param, real, response, x};
 use msrm::model::check_text;
 use std::collections::BTreeSet;
 use std::fs;
@@ -42,7 +42,33 @@ fn twins() -> Vec<Builder> {
             .weight(WeightRole::Noise, "v", Some(draw("lognormal", [x(-2), x(0.7)])))
             .observe("x", draw("normal", [x("b") + call("response", [x("z")]) * x("w"), call("sqrt", [x("v")])])),
         gp_msrm_learned(),
+        Builder::new("gaussian_mixture")
+            .data("N", int())
+            .data("y", real().of([x("N")]))
+            .param("w", param().of([x(2)]).constrained("simplex").prior(draw("dirichlet", [x(2)])))
+            .param("mu", param().of([x(2)]).constrained("ordered").prior(draw("normal", [x(0), x(5)])))
+            .param("sigma", param().of([x(2)]).prior(draw("half_normal", [x(2)])))
+            .observe("y", draw("mixture", [x("w"), component(1), component(2)])),
         linear_regression(),
+        Builder::new("ordered_logit")
+            .data("N", int())
+            .data("P", int())
+            .data("K", int())
+            .data("X", real().of([x("N"), x("P")]))
+            .data("y", int().of([x("N")]).within(1, "K"))
+            .param("beta", param().of([x("P")]).prior(draw("normal", [x(0), x(2)])))
+            .param("c", param().of([x("K") - x(1)]).constrained("ordered").prior(draw("normal", [x(0), x(5)])))
+            .observe("y", draw("ordered_logistic", [x("X").matmul(x("beta")), x("c")])),
+        survival(),
+        varying_slopes(),
+        Builder::new("zero_inflated_poisson")
+            .data("N", int())
+            .data("x", real().of([x("N")]))
+            .data("y", int().of([x("N")]).at_least(0))
+            .param("p", param().prior(draw("beta", [x(1), x(1)])))
+            .param("alpha", param().prior(draw("normal", [x(0), x(2)])))
+            .param("beta", param().prior(draw("normal", [x(0), x(1)])))
+            .observe("y", draw("zero_inflated", [x("p"), call("poisson_log", [x("alpha") + x("beta") * x("x")])])),
         Builder::new("r_msrm")
             .recording("x", true)
             .factors("K", 1)
@@ -109,6 +135,44 @@ fn r_msrm_learned() -> Builder {
                 + x(1e-2) * call("roughness", [x("z")])
                 + x(0.01) * call("spread", [x("physio")]),
         )
+}
+
+/// A component of the mixture.
+fn component(j: i32) -> Ex {
+    call("normal", [x("mu").at([x(j)]), x("sigma").at([x(j)])])
+}
+
+fn survival() -> Builder {
+    let scale = call("exp", [x("alpha") + x("beta") * x("treatment")]);
+    Builder::new("survival")
+        .data("N", int())
+        .data("time", real().of([x("N")]).above(0))
+        .data("lost", int().of([x("N")]).within(0, 1))
+        .data("treatment", int().of([x("N")]).within(0, 1))
+        .param("shape", param().prior(draw("lognormal", [x(0), x(0.5)])))
+        .param("alpha", param().prior(draw("normal", [x(2), x(2)])))
+        .param("beta", param().prior(draw("normal", [x(0), x(1)])))
+        .observe("time", draw("weibull", [x("shape"), scale]).censored_above("lost"))
+        .report("hazard_ratio", call("exp", [-x("beta") * x("shape")]))
+}
+
+fn varying_slopes() -> Builder {
+    let part = |k: i32| x("tau").at([x(k)]) * x("u").at([x("group"), x(k)]);
+    Builder::new("varying_slopes")
+        .data("N", int())
+        .data("J", int())
+        .data("group", int().of([x("N")]).within(1, "J"))
+        .data("x", real().of([x("N")]))
+        .data("y", real().of([x("N")]))
+        .param("alpha", param().prior(draw("normal", [x(0), x(5)])))
+        .param("beta", param().prior(draw("normal", [x(0), x(2)])))
+        .param("tau", param().of([x(2)]).prior(draw("half_normal", [x(1)])))
+        .param("L", param().of([x(2), x(2)]).constrained("corr_cholesky").prior(draw("lkj_cholesky", [x(2)])))
+        .param("z", param().of([x("J"), x(2)]).prior(draw("normal", [x(0), x(1)])))
+        .param("sigma", param().prior(draw("half_normal", [x(2)])))
+        .define("u", x("z").matmul(call("transpose", [x("L")])))
+        .observe("y", draw("normal", [x("alpha") + part(1) + (x("beta") + part(2)) * x("x"), x("sigma")]))
+        .report("correlation", x("L").at([x(2), x(1)]))
 }
 
 fn eight_schools(name: &str, noncentered: bool) -> Builder {

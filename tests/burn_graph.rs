@@ -47,7 +47,7 @@ fn faults(name: &str, plan: &Plan) -> Vec<String> {
 /// Where the burn graph of `plan` and its tape differ, alone or in a batch.
 fn differences(name: &str, plan: &Plan) -> Vec<String> {
     let mut faults = Vec::new();
-    let program = Arc::new(lower(plan).expect("a program"));
+    let program = Arc::new(lower(plan).expect("a program").with_jacobian());
     let dim = program.dim;
     let burn = BurnDensity::new(Arc::clone(&program), Device::NdArray);
     let mut tape = Tape::new(program);
@@ -124,7 +124,7 @@ fn evaluators_on_several_threads_give_the_same_numbers() {
     let densities: Vec<(String, Arc<Program>, Vec<f64>)> = plans()
         .into_iter()
         .filter(|(name, _)| chosen.contains(&name.as_str()))
-        .map(|(name, plan)| (name, Arc::new(lower(&plan).expect("a program")), batch_of_points(&plan)))
+        .map(|(name, plan)| (name, Arc::new(lower(&plan).expect("a program").with_jacobian()), batch_of_points(&plan)))
         .collect();
     assert_eq!(densities.len(), chosen.len());
     let numbers = |program: &Arc<Program>, points: &[f64]| -> Vec<f64> {
@@ -199,7 +199,8 @@ fn one_graph_is_built_at_a_time() {
                     Node { op: Op::Parameter { offset: 0 }, len: 1, active: true },
                     Node { op: Op::Structured { term, inputs: vec![0] }, len: 1, active: true },
                 ];
-                let program = Program { nodes, terms: vec![("witness".into(), 1)], outputs: vec![], dim: 1 };
+                let program =
+                    Program { nodes, terms: vec![("witness".into(), 1)], jacobian: vec![], outputs: vec![], dim: 1 };
                 let burn = BurnDensity::new(Arc::new(program), Device::NdArray);
                 let mut gradient = [0.0];
                 for _ in 0..10 {

@@ -12,9 +12,12 @@ use common::bundled::plans;
 use common::corpus::cases;
 use common::points::point;
 use msrm::bind::evaluate::log_density;
-use msrm::bind::{Env, Plan, Value, evaluate, parameter_values};
+use msrm::bind::{Env, Form, Plan, Value, evaluate, parameter_values};
 use msrm::graph::{Coordinates, LogDensity, Physical, Tape, Unconstrained, lower};
+use msrm::math::compound::Compound;
+use msrm::math::constraint::Constraint;
 use msrm::math::dist::{DISTRIBUTIONS, Role, find};
+use msrm::math::vector::VECTOR_DISTRIBUTIONS;
 use msrm::model::functions::FUNCTIONS;
 use msrm::model::{Draw, Statement};
 use rayon::prelude::*;
@@ -78,6 +81,59 @@ fn standardised(draw: &Draw, raw: &[f64], env: &Env) -> f64 {
     raw.iter().enumerate().map(element).sum()
 }
 
+/// log |dx/du| of what the program makes of free coordinates, from the values of the parameters.
+fn inner_log_jacobian(plan: &Plan, x: &[f64]) -> f64 {
+    let env = parameter_values(plan, x).expect("values of all parameters");
+    let mut total = 0.0;
+    for statement in &plan.model.statements {
+        let Statement::Param(param) = statement else { continue };
+        let block = plan.block(&param.name).expect("coordinates of a parameter");
+        let value = &env[&param.name];
+        let k = value.shape.last().copied().unwrap_or(1);
+        match block.form {
+            Form::Direct | Form::Standardised => {}
+            Form::Constrained(constraint) => {
+                let size = if constraint.is_matrix() { k * k } else { k };
+                total += value.values.chunks_exact(size).map(|piece| of_piece(constraint, k, piece)).sum::<f64>();
+            }
+            Form::Bounded => {
+                let bound = |b: &Option<msrm::model::Typed>| b.as_ref().map(|b| evaluate(b, &env).expect("a bound"));
+                let (lower, upper) = (bound(&param.lower), bound(&param.upper));
+                for (i, x) in value.values.iter().enumerate() {
+                    total += match (&lower, &upper) {
+                        (Some(lo), Some(hi)) => {
+                            let (lo, hi) = (lo.at(i), hi.at(i));
+                            (x - lo).ln() + (hi - x).ln() - (hi - lo).ln()
+                        }
+                        (Some(lo), None) => (x - lo.at(i)).ln(),
+                        (None, Some(hi)) => (hi.at(i) - x).ln(),
+                        (None, None) => 0.0,
+                    };
+                }
+            }
+        }
+    }
+    total
+}
+
+/// The log Jacobian of one constrained piece in terms of its elements.
+fn of_piece(constraint: Constraint, k: usize, x: &[f64]) -> f64 {
+    let steps = |first: usize| (first..k).map(|i| (x[i] - if i == 0 { 0.0 } else { x[i - 1] }).ln()).sum();
+    match constraint {
+        Constraint::Simplex => 0.5 * (k as f64).ln() + x.iter().map(|v| v.ln()).sum::<f64>(),
+        Constraint::Ordered => steps(1),
+        Constraint::PositiveOrdered => steps(0),
+        Constraint::CorrCholesky => {
+            // The length that the elements from j on leave of a row.
+            let left = |i: usize, j: usize| x[i * k + j..=i * k + i].iter().map(|v| v * v).sum::<f64>().sqrt();
+            (0..k)
+                .flat_map(|i| (0..i).map(move |j| (i, j)))
+                .map(|(i, j)| 2.0 * left(i, j + 1).ln() - left(i, j).ln())
+                .sum()
+        }
+    }
+}
+
 /// log |dx/du| of all coordinates, from the bounds and the physical values.
 fn log_jacobian(plan: &Plan, x: &[f64]) -> f64 {
     let (lower, upper) = plan.bounds();
@@ -87,7 +143,7 @@ fn log_jacobian(plan: &Plan, x: &[f64]) -> f64 {
         (false, true) => (hi - x).ln(),
         (true, true) => (x - lo).ln() + (hi - x).ln() - (hi - lo).ln(),
     };
-    x.iter().zip(lower).zip(upper).map(one).sum()
+    x.iter().zip(lower).zip(upper).map(one).sum::<f64>() + inner_log_jacobian(plan, x)
 }
 
 /// The derivative of `f` at 0 by a sixth-order central difference, and how far rounding can have moved it.
@@ -128,7 +184,8 @@ fn faults(name: &str, plan: &Plan) -> Vec<String> {
     let coordinates = Coordinates::new(plan);
     let (lower, upper) = plan.bounds();
     let physical = Physical { program: Arc::clone(&program) };
-    let unconstrained = Unconstrained { physical: Physical { program: Arc::clone(&program) }, coordinates };
+    let sampled = Physical { program: Arc::new(program.with_jacobian()) };
+    let unconstrained = Unconstrained { physical: sampled, coordinates };
     let coordinates = &unconstrained.coordinates;
     for index in 0..POINTS {
         let (u, x) = point(coordinates, index);
@@ -291,7 +348,8 @@ fn outside_the_support_the_log_density_is_minus_infinity() {
 #[test]
 fn the_cases_use_every_function_and_distribution() {
     let cases = cases();
-    for name in FUNCTIONS.iter().map(|f| f.name).chain(DISTRIBUTIONS.iter().map(|d| d.name)) {
+    let vectors = VECTOR_DISTRIBUTIONS.iter().map(|d| d.name).chain(Compound::ALL.map(Compound::name));
+    for name in FUNCTIONS.iter().map(|f| f.name).chain(DISTRIBUTIONS.iter().map(|d| d.name)).chain(vectors) {
         assert!(cases.iter().any(|case| case.text.contains(&format!("{name}("))), "no case uses `{name}`");
     }
     let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();

@@ -137,6 +137,11 @@ fn eight_schools_noncentered() {
 }
 
 #[test]
+fn mixture_of_two_normals() {
+    check("low_dim_gauss_mix", &USUAL);
+}
+
+#[test]
 fn kilpisjarvi() {
     check("kilpisjarvi", &DENSE);
 }

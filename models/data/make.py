@@ -86,3 +86,41 @@ with open(HERE / "recording.csv", "w", newline="") as file:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["participant", "run", "modality", "feature", "time", "value"])
     writer.writerows(rows)
+
+rng = random.Random(21)
+n = 200
+y = [rng.gauss(-1.5, 0.6) if rng.random() < 0.35 else rng.gauss(1.8, 1.0) for _ in range(n)]
+save("gaussian_mixture", N=n, y=rounded(y))
+
+j, n = 12, 240
+people = []
+for _ in range(j):
+    a, b = rng.gauss(0, 1), rng.gauss(0, 1)
+    people.append((1 + 0.8 * a, 0.5 + 0.5 * (0.6 * a + 0.8 * b)))
+group = [1 + i % j for i in range(n)]
+x = rounded([rng.gauss(0, 1) for _ in range(n)])
+y = rounded([people[g - 1][0] + people[g - 1][1] * v + rng.gauss(0, 0.5) for g, v in zip(group, x)])
+save("varying_slopes", N=n, J=j, group=group, x=x, y=y)
+
+
+def logistic_draw():
+    u = rng.random()
+    return math.log(u / (1 - u))
+
+
+n, beta, cuts = 250, [1.1, -0.7], [-1.2, 0.3, 1.6]
+x = [rounded([rng.gauss(0, 1) for _ in beta]) for _ in range(n)]
+scores = [sum(a * b for a, b in zip(row, beta)) + logistic_draw() for row in x]
+save("ordered_logit", N=n, P=2, K=4, X=x, y=[1 + sum(s > c for c in cuts) for s in scores])
+
+n = 200
+x = rounded([rng.gauss(0, 1) for _ in range(n)])
+y = [0 if rng.random() < 0.3 else poisson(math.exp(0.8 + 0.5 * v)) for v in x]
+save("zero_inflated_poisson", N=n, x=x, y=y)
+
+n = 120
+treatment = [i % 2 for i in range(n)]
+times = [math.exp(2 + 0.5 * t) * (-math.log(1 - rng.random())) ** (1 / 1.4) for t in treatment]
+ends = [rng.uniform(4, 20) for _ in range(n)]
+seen = rounded([max(min(t, e), 0.01) for t, e in zip(times, ends)])
+save("survival", N=n, time=seen, lost=[int(t > e) for t, e in zip(times, ends)], treatment=treatment)

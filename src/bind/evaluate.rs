@@ -2,10 +2,13 @@
 //!
 //! It gives bounds and sizes their values, folds what depends on data alone, and is the twin that the tape is tested against.
 
+use super::forms::Form;
 use crate::base::Span;
+use crate::math::compound::Compound;
 use crate::math::dist::{self, Role};
 use crate::math::op::Binary;
 use crate::math::special::log_sum_exp;
+use crate::math::vector::{self, Outcome, Part, Sizes, VectorDistribution};
 use crate::model::{Dim, Draw, Param, Reduction, Statement, Typed, TypedIndex, TypedKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -193,10 +196,22 @@ pub fn element_indices(
 pub fn log_density(value: &Typed, draw: &Draw, env: &Env) -> Result<f64, EvaluateError> {
     let x = evaluate(value, env)?;
     let arguments = draw.arguments.iter().map(|a| evaluate(a, env)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(distribution) = vector::find(&draw.family) {
+        return Ok(vectors(distribution, &x, &arguments));
+    }
+    if let Some(kind) = Compound::find(&draw.family) {
+        return compound(kind, &x, &arguments[0], &draw.components, env);
+    }
     let Some(distribution) = dist::find(&draw.family) else { return Ok(f64::NAN) };
+    let censoring = draw.censoring.as_ref().map(|c| Ok((c.above, evaluate(&c.marks, env)?))).transpose()?;
     let mut total = 0.0;
     for (i, &x) in x.values.iter().enumerate() {
         let args: Vec<f64> = arguments.iter().map(|a| a.at(i)).collect();
+        if let Some((above, _)) = censoring.as_ref().filter(|(_, marks)| marks.at(i) != 0.0) {
+            let (smaller, larger) = (distribution.log_tails)(x, &args);
+            total += if *above { larger } else { smaller };
+            continue;
+        }
         total += (distribution.log_density)(x, &args);
         if let Some((lo, hi)) = &draw.truncation {
             let (lo, hi) = (evaluate(lo, env)?.values[0], evaluate(hi, env)?.values[0]);
@@ -209,6 +224,61 @@ pub fn log_density(value: &Typed, draw: &Draw, env: &Env) -> Result<f64, Evaluat
     Ok(total)
 }
 
+/// Draw after draw, each with its own row of the arguments.
+fn vectors(distribution: &VectorDistribution, x: &Value, arguments: &[Value]) -> f64 {
+    let (rows, width, size) = match (distribution.outcome, x.shape.as_slice()) {
+        (Outcome::Matrix, &[k, _]) => (1, k * k, k),
+        (Outcome::Vector, &[rows, k]) => (rows, k, k),
+        (Outcome::Vector, &[k]) => (1, k, k),
+        _ => {
+            let vector = distribution.arguments.iter().position(|a| a.part == Part::Vector);
+            (x.values.len(), 1, vector.and_then(|i| arguments[i].shape.last().copied()).unwrap_or(0))
+        }
+    };
+    let mut total = 0.0;
+    for i in 0..rows {
+        let own = |(a, spec): (&Value, &vector::VectorArgument)| match (spec.part, a.shape.as_slice()) {
+            (Part::PerDraw | Part::CountPerDraw, [_]) => vec![a.values[i]],
+            (Part::Centre | Part::Vector, [_, k]) => a.values[i * k..(i + 1) * k].to_vec(),
+            _ => a.values.clone(),
+        };
+        let own: Vec<Vec<f64>> = arguments.iter().zip(distribution.arguments).map(own).collect();
+        let own: Vec<&[f64]> = own.iter().map(Vec::as_slice).collect();
+        let sizes = Sizes { rows: 1, k: size };
+        total += distribution.value(sizes, &x.values[i * width..(i + 1) * width], &own).unwrap_or(f64::NAN);
+    }
+    total
+}
+
+/// Sums of weighted densities, element by element.
+fn compound(kind: Compound, x: &Value, weights: &Value, parts: &[Draw], env: &Env) -> Result<f64, EvaluateError> {
+    let arguments = |part: &Draw| part.arguments.iter().map(|a| evaluate(a, env)).collect::<Result<Vec<_>, _>>();
+    let arguments = parts.iter().map(arguments).collect::<Result<Vec<_>, _>>()?;
+    let density = |j: usize, i: usize, x: f64| {
+        let args: Vec<f64> = arguments[j].iter().map(|a| a.at(i)).collect();
+        dist::find(&parts[j].family).map_or(f64::NAN, |d| (d.log_density)(x, &args).exp())
+    };
+    let counts = parts.first().and_then(|p| dist::find(&p.family)).is_some_and(|d| d.support.is_integer());
+    let mut total = 0.0;
+    for (i, &x) in x.values.iter().enumerate() {
+        let weight = |j: usize| match weights.shape.as_slice() {
+            [] if kind == Compound::Mixture && j == 1 => 1.0 - weights.values[0],
+            [_, k] if kind == Compound::Mixture => weights.values[i * k + j],
+            [_] if kind == Compound::Mixture => weights.values[j],
+            _ => weights.at(i),
+        };
+        let p = weight(0);
+        let value: f64 = match kind {
+            Compound::Mixture => (0..parts.len()).map(|j| weight(j) * density(j, i, x)).sum(),
+            Compound::ZeroInflated => (1.0 - p) * density(0, i, x) + if x == 0.0 { p } else { 0.0 },
+            Compound::Hurdle if x == 0.0 => p,
+            Compound::Hurdle => (1.0 - p) * density(0, i, x) / if counts { 1.0 - density(0, i, 0.0) } else { 1.0 },
+        };
+        total += value.ln();
+    }
+    Ok(total)
+}
+
 /// Every named quantity of a plan at the physical coordinates `x`: data, parameters (noncentred ones in their own units)
 /// and `let`s.
 ///
@@ -216,7 +286,7 @@ pub fn log_density(value: &Typed, draw: &Draw, env: &Env) -> Result<f64, Evaluat
 /// As [`evaluate`].
 pub fn parameter_values(plan: &super::Plan, x: &[f64]) -> Result<Env, EvaluateError> {
     let mut env = plan.values.clone();
-    for block in plan.blocks.iter().filter(|b| !b.noncentered) {
+    for block in plan.blocks.iter().filter(|b| b.form == Form::Direct) {
         let values = x[block.offset..block.offset + block.len()].to_vec();
         env.insert(block.name.clone(), Value { shape: block.shape.clone(), values });
     }
@@ -227,10 +297,8 @@ pub fn parameter_values(plan: &super::Plan, x: &[f64]) -> Result<Env, EvaluateEr
                 env.insert(name.clone(), value);
             }
             Statement::Param(param) => {
-                let Some(block) = plan.block(&param.name).filter(|b| b.noncentered) else { continue };
-                let (location, scale) = location_scale(param, &env)?;
-                let raw = &x[block.offset..block.offset + block.len()];
-                let values = raw.iter().enumerate().map(|(i, r)| location.at(i) + scale.at(i) * r).collect();
+                let Some(block) = plan.block(&param.name).filter(|b| b.form != Form::Direct) else { continue };
+                let values = block.from_coordinates(param, &env, &x[block.offset..block.offset + block.len()])?;
                 env.insert(param.name.clone(), Value { shape: block.shape.clone(), values });
             }
             _ => {}

@@ -1,43 +1,25 @@
 //! Where each parameter lies in the vector of coordinates, and what its elements are called.
 
+use super::forms::Form;
 use super::plan::Block;
 use crate::math::transform::Transform;
 
 impl Block {
     /// A block for a parameter of the model file; elements are named `theta[1]`, `m[2,3]`, or `mu` for a scalar.
-    pub(super) fn plain(name: &str, shape: Vec<usize>, lower: f64, upper: f64, noncentered: bool) -> Block {
+    pub(super) fn plain(name: &str, shape: Vec<usize>, lower: f64, upper: f64, form: Form) -> Block {
         let labels = element_labels(name, &shape);
-        let n = labels.len();
-        Block {
-            name: name.to_string(),
-            noncentered,
-            shape,
-            labels,
-            offset: 0,
-            lower: vec![lower; n],
-            upper: vec![upper; n],
-        }
+        let n = form.sizes(&shape).iter().product();
+        Block { name: name.to_string(), form, shape, labels, offset: 0, lower: vec![lower; n], upper: vec![upper; n] }
     }
 
     /// Number of coordinates.
     pub fn len(&self) -> usize {
-        self.labels.len()
+        self.lower.len()
     }
 
-    /// `true` for a parameter of size zero.
+    /// `true` for a parameter without coordinates.
     pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
-    }
-
-    /// The name of the sampled coordinates: the standardised form of a noncentred parameter is `theta_raw`.
-    pub fn sampled_name(&self) -> String {
-        if self.noncentered { format!("{}_raw", self.name) } else { self.name.clone() }
-    }
-
-    /// Names of the sampled coordinates, element by element.
-    pub fn sampled_labels(&self) -> Vec<String> {
-        let suffix = |label: &String| format!("{}{}", self.sampled_name(), &label[self.name.len()..]);
-        self.labels.iter().map(suffix).collect()
+        self.lower.is_empty()
     }
 
     /// The constraint transform of each coordinate.

@@ -3,7 +3,9 @@
 //! The Plan is what is hashed, stored and re-run.
 
 pub mod evaluate;
+mod forms;
 pub(crate) mod layout;
+mod outcomes;
 mod paths;
 mod plain;
 mod plan;
@@ -13,6 +15,7 @@ mod shared;
 mod tests;
 
 pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale, parameter_values};
+pub use forms::{Form, FormError};
 pub(crate) use layout::element_labels;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
 pub use responses::{LearnedSlot, ResponsePenalty, ResponseSlot, Responses};

@@ -1,8 +1,9 @@
 //! The Plan: a checked model and its data, with every size and coordinate explicit.
 
 use super::evaluate::{Env, Value, evaluate};
+use super::forms::Form;
 use super::shared::{self, SharedPlan};
-use super::{evaluate as eval, plain};
+use super::{evaluate as eval, outcomes, plain};
 use crate::base::{Code, Diagnostic, Source, Span, render};
 use crate::data::{Arrays, DataError, Duplicates, Edge, Recording};
 use crate::model::{Model, Statement};
@@ -49,14 +50,14 @@ pub enum Input {
 pub struct Block {
     /// Name in the model.
     pub name: String,
-    /// Sampled in standardised form; the reported parameter is location + scale * coordinate.
-    pub noncentered: bool,
+    /// How the coordinates make the parameter.
+    pub form: Form,
     pub shape: Vec<usize>,
     /// Names of the elements, row-major.
     pub labels: Vec<String>,
     /// First coordinate.
     pub offset: usize,
-    /// Bounds per element; infinite where there is none.
+    /// Bounds per coordinate; infinite where there is none.
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
 }
@@ -185,9 +186,18 @@ fn plain_plan(
                     None => Ok(none),
                     Some(b) => evaluate(b, &values).map(|v| v.values[0]),
                 };
+                let form = match (param.constraint, &param.noncentered) {
+                    (Some(constraint), _) => Form::Constrained(constraint),
+                    (None, Some(_)) => Form::Standardised,
+                    (None, None) if param.has_moving_bounds() => Form::Bounded,
+                    (None, None) => Form::Direct,
+                };
                 let made = eval::shape(&param.shape, &values).and_then(|shape| {
+                    if form != Form::Direct {
+                        return Ok(Block::plain(&param.name, shape, f64::NEG_INFINITY, f64::INFINITY, form));
+                    }
                     let (lo, hi) = (side(&param.lower, f64::NEG_INFINITY)?, side(&param.upper, f64::INFINITY)?);
-                    Ok(Block::plain(&param.name, shape, lo, hi, param.noncentered.is_some()))
+                    Ok(Block::plain(&param.name, shape, lo, hi, form))
                 });
                 match made {
                     Ok(block) => {
@@ -216,6 +226,9 @@ fn plain_plan(
             },
             _ => {}
         }
+    }
+    if errors.is_empty() {
+        errors = outcomes::check(&model, &values);
     }
     let mut offset = 0;
     for block in &mut blocks {

@@ -1,6 +1,7 @@
 //! Which response every stream has, and where the learned parameters of responses lie among the coordinates.
 
 use super::evaluate::{Env, evaluate};
+use super::forms::Form;
 use super::plan::Block;
 use super::shared::SharedError;
 use crate::data::Recording;
@@ -117,7 +118,7 @@ impl Responses {
                 }
                 blocks.push(Block {
                     name: parameter.name.clone(),
-                    noncentered: false,
+                    form: Form::Direct,
                     shape: if declared.per_participant { vec![owners.len()] } else { vec![] },
                     labels,
                     offset: 0,

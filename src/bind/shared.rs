@@ -1,5 +1,6 @@
 //! Joins a recording with a shared-response model: which streams take part, and the coordinates of their weights.
 
+use super::forms::Form;
 use super::paths;
 use super::plan::{Block, Constants, Plan};
 use super::responses::{ResponsePenalty, Responses, penalties};
@@ -430,7 +431,7 @@ fn weight_blocks(plan: &Plan, shared: &Shared, s: &SharedPlan) -> Vec<Block> {
         let n = labels.len();
         Block {
             name: name.to_string(),
-            noncentered: false,
+            form: Form::Direct,
             shape,
             labels,
             offset: 0,

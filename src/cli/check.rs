@@ -101,7 +101,8 @@ fn describe_model(model: &Model) -> String {
                     (Some(_), Some(_)) => ", bounded on both sides",
                 };
                 let noncentered = if p.noncentered.is_some() { ", sampled in standardised form" } else { "" };
-                format!("param {}: {}{bounded}{noncentered}", p.name, describe_shape(&p.shape))
+                let constraint = p.constraint.map(|c| format!(", {}", c.describe())).unwrap_or_default();
+                format!("param {}: {}{constraint}{bounded}{noncentered}", p.name, describe_shape(&p.shape))
             }
             Statement::Let { name, value } => format!("let {name}: {}", describe_shape(&value.shape)),
             Statement::Report { name, value } => format!("report {name}: {}", describe_shape(&value.shape)),
@@ -143,7 +144,11 @@ fn describe_plan(plan: &Plan) -> String {
             _ => String::new(),
         };
         let range = format!("{}..{}", block.offset, block.offset + block.len());
-        out.push_str(&format!("coordinates {range}: {} {:?}{bounds}\n", block.sampled_name(), block.shape));
+        out.push_str(&format!(
+            "coordinates {range}: {} {:?}{bounds}\n",
+            block.sampled_name(),
+            block.form.sizes(&block.shape)
+        ));
     }
     for note in &plan.notes {
         out.push_str(&format!("note: {note}\n"));

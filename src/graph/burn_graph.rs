@@ -2,6 +2,7 @@
 //!
 //! Every value is a tensor of shape [chains, elements], or [1, elements] where it does not depend on a parameter.
 
+use super::constrain_op::constrain;
 use super::coordinates::finite;
 use super::density::{Evaluator, LogDensity, Rejection};
 use super::host_op::{self, HostArray};
@@ -158,6 +159,13 @@ impl<B: Backend> Builder<'_, B> {
 
     /// The value of a node with an operand of size zero, which burn has no tensors for: a reduction over nothing.
     fn over_nothing(&self, program: &Program, node: &Node) -> Option<T<B>> {
+        if let Op::Constrain { pieces, source } = &node.op
+            && program.nodes[*source].len == 0
+        {
+            let mut values = vec![0.0; node.len];
+            pieces.forward(&[], &mut values);
+            return Some(self.constant_tensor(&values));
+        }
         if node.len == 0 {
             // Never read: every use of it comes through here.
             return Some(self.constant_tensor(&[f64::NAN]));
@@ -206,6 +214,7 @@ impl<B: Backend> Builder<'_, B> {
                     Ok(value)
                 })?
             }
+            Op::Constrain { pieces, source } => constrain(self.tensors[*source].clone(), *pieces).ok_or_else(failed)?,
             Op::Density { distribution, x, arguments } => {
                 let mark = self.tensors.len();
                 let result = (distribution.expand)(self, *x, arguments);

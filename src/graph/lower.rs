@@ -2,10 +2,12 @@
 
 use super::program::{Node, NodeId, Op, Output, Program};
 use super::structured::{FilteredTerm, GriddedKind, GriddedTerm, Structured};
-use crate::bind::{Block, EvaluateError, Plan, SharedPlan, Value, evaluate};
+use crate::bind::{Block, EvaluateError, Form, Plan, SharedPlan, Value, evaluate};
 use crate::lang::ast::WeightRole;
+use crate::math::compound::Compound;
 use crate::math::dist::{self, Distribution};
 use crate::math::op::{Algebra, Binary, Ref, Unary};
+use crate::math::vector;
 use crate::model::{Draw, Latent, Shared, SharedTerm, Statement, Typed, TypedKind};
 use crate::terms::filtered::TermError;
 use crate::terms::gridded::{GriddedError, Problem};
@@ -39,7 +41,7 @@ pub fn lower(plan: &Plan) -> Result<Program, LowerError> {
     for block in &plan.blocks {
         let node = lowerer.push(Op::Parameter { offset: block.offset }, block.len(), true);
         lowerer.sampled.insert(block.name.clone(), node);
-        if !block.noncentered {
+        if block.form == Form::Direct {
             lowerer.names.insert(block.name.clone(), (node, block.shape.clone()));
         }
     }
@@ -52,18 +54,21 @@ pub fn lower(plan: &Plan) -> Result<Program, LowerError> {
         outputs.push(Output { name: block.name.clone(), shape, labels: block.labels.clone(), node });
     }
     outputs.append(&mut lowerer.reports);
-    Ok(Program { nodes: lowerer.nodes, terms: lowerer.terms, outputs, dim: plan.dim() })
+    let Lowerer { nodes, terms, jacobian, .. } = lowerer;
+    Ok(Program { nodes, terms, jacobian, outputs, dim: plan.dim() })
 }
 
 #[derive(Default)]
-struct Lowerer {
-    nodes: Vec<Node>,
-    terms: Vec<(String, NodeId)>,
+pub(super) struct Lowerer {
+    pub(super) nodes: Vec<Node>,
+    pub(super) terms: Vec<(String, NodeId)>,
+    /// Log Jacobians of transformed parameters.
+    pub(super) jacobian: Vec<(String, NodeId)>,
     reports: Vec<Output>,
     /// Quantities by name, with their shapes.
-    names: BTreeMap<String, (NodeId, Vec<usize>)>,
+    pub(super) names: BTreeMap<String, (NodeId, Vec<usize>)>,
     /// Sampled coordinates by the name of their parameter.
-    sampled: BTreeMap<String, NodeId>,
+    pub(super) sampled: BTreeMap<String, NodeId>,
 }
 
 impl Algebra for Lowerer {
@@ -85,7 +90,7 @@ impl Algebra for Lowerer {
 }
 
 impl Lowerer {
-    fn push(&mut self, op: Op, len: usize, active: bool) -> NodeId {
+    pub(super) fn push(&mut self, op: Op, len: usize, active: bool) -> NodeId {
         self.nodes.push(Node { op, len, active });
         self.nodes.len() - 1
     }
@@ -109,6 +114,8 @@ impl Lowerer {
             Statement::Param(param) => {
                 if let Some(draw) = &param.noncentered {
                     self.noncentered(plan, &param.name, draw)?;
+                } else if let Some(block) = plan.block(&param.name) {
+                    self.transformed(plan, param, block)?;
                 }
             }
             Statement::Let { name, value } => {
@@ -122,9 +129,15 @@ impl Lowerer {
                 self.reports.push(Output { name: name.clone(), shape, labels, node });
             }
             Statement::Density { label, value, draw } => {
-                let (x, _) = self.expression(plan, value)?;
-                let count = self.nodes[x].len;
-                self.draw_term(plan, label.clone(), x, draw, count)?;
+                let (x, shape) = self.expression(plan, value)?;
+                if let Some(distribution) = vector::find(&draw.family) {
+                    self.vector_term(plan, label.clone(), x, &shape, distribution, draw)?;
+                } else if let Some(kind) = Compound::find(&draw.family) {
+                    self.compound_term(plan, label.clone(), x, kind, draw)?;
+                } else {
+                    let count = self.nodes[x].len;
+                    self.draw_term(plan, label.clone(), x, draw, count)?;
+                }
             }
             Statement::WeightPrior { role, name, draw } => {
                 let x = self.find(name)?.0;
@@ -200,6 +213,11 @@ impl Lowerer {
         let distribution = dist::find(&draw.family).ok_or_else(|| LowerError::Missing { name: draw.family.clone() })?;
         let arguments =
             draw.arguments.iter().map(|a| Ok(self.expression(plan, a)?.0)).collect::<Result<Vec<_>, LowerError>>()?;
+        if let Some(censoring) = &draw.censoring {
+            let marks = evaluate(&censoring.marks, &plan.values)?;
+            self.censored_term(label, x, distribution, arguments, censoring.above, &marks);
+            return Ok(());
+        }
         self.density(label.clone(), distribution, x, arguments.clone());
         if let Some((lo, hi)) = &draw.truncation {
             let lower = evaluate(lo, &plan.values)?.values[0];
@@ -312,7 +330,7 @@ impl Lowerer {
         Ok(())
     }
 
-    fn expression(&mut self, plan: &Plan, expr: &Typed) -> Result<(NodeId, Vec<usize>), LowerError> {
+    pub(super) fn expression(&mut self, plan: &Plan, expr: &Typed) -> Result<(NodeId, Vec<usize>), LowerError> {
         if expr.data_only {
             let value = evaluate(expr, &plan.values)?;
             return Ok(self.constant_value(value));

@@ -3,12 +3,15 @@
 //! The only room that imports burn.
 
 mod burn_graph;
+mod constrain_op;
 mod coordinates;
 mod density;
 mod elementwise;
 mod host_op;
 mod kernels;
+mod laws;
 mod lower;
+mod lower_laws;
 mod matmul;
 mod program;
 mod structured;

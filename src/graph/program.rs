@@ -1,5 +1,6 @@
 //! The program: a Plan as a list of array operations in order, the common form of both lowerings.
 
+use super::constrain_op::Pieces;
 use super::structured::Structured;
 use crate::math::dist::Distribution;
 use crate::math::op::{Binary, Unary};
@@ -36,6 +37,11 @@ pub enum Op {
         indices: Arc<[usize]>,
     },
     Reduce(Reduction, NodeId),
+    /// The elements of constrained pieces from their free coordinates, and last the log Jacobian of all.
+    Constrain {
+        pieces: Pieces,
+        source: NodeId,
+    },
     /// Sum of the log densities of all elements of `x`; scalar arguments broadcast.
     Density {
         distribution: &'static Distribution,
@@ -62,7 +68,9 @@ impl Op {
     pub fn operands(&self) -> Vec<NodeId> {
         match self {
             Op::Constant(_) | Op::Parameter { .. } => vec![],
-            Op::Unary(_, a) | Op::Reduce(_, a) | Op::Gather { source: a, .. } => vec![*a],
+            Op::Unary(_, a) | Op::Reduce(_, a) | Op::Gather { source: a, .. } | Op::Constrain { source: a, .. } => {
+                vec![*a]
+            }
             Op::Binary(_, a, b) | Op::MatMul { a, b, .. } => vec![*a, *b],
             Op::Density { x, arguments, .. } => std::iter::once(*x).chain(arguments.iter().copied()).collect(),
             Op::LogMass { arguments, .. } => arguments.clone(),
@@ -97,12 +105,29 @@ pub struct Program {
     pub nodes: Vec<Node>,
     /// The terms whose sum is the log density (or minus the objective), each a scalar, with its label.
     pub terms: Vec<(String, NodeId)>,
+    /// Log Jacobians of the maps inside the program, from coordinates to parameters; they are no part of the terms.
+    pub jacobian: Vec<(String, NodeId)>,
     pub outputs: Vec<Output>,
     /// Length of the physical parameter vector.
     pub dim: usize,
 }
 
 impl Program {
+    /// The density of the coordinates: the log Jacobians count as terms. This is what is sampled; a mode is climbed
+    /// without them.
+    pub fn with_jacobian(&self) -> Program {
+        let mut program = self.clone();
+        program.terms.append(&mut program.jacobian);
+        program
+    }
+
+    /// The log Jacobians alone.
+    pub fn jacobian_alone(&self) -> Program {
+        let mut program = self.clone();
+        program.terms = std::mem::take(&mut program.jacobian);
+        program
+    }
+
     /// The nodes that `roots` need, in order.
     pub fn ancestors(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         let mut needed = vec![false; self.nodes.len()];
@@ -134,6 +159,7 @@ impl fmt::Display for Program {
                 Op::MatMul { m, k, n, .. } => format!("matmul [{m}, {k}] @ [{k}, {n}] {operands}"),
                 Op::Gather { .. } => format!("gather {operands}"),
                 Op::Reduce(reduction, _) => format!("{} {operands}", format!("{reduction:?}").to_lowercase()),
+                Op::Constrain { pieces, .. } => format!("{} {operands}", pieces.constraint.name()),
                 Op::Density { distribution, .. } => format!("log_density {} {operands}", distribution.name),
                 Op::LogMass { distribution, lower, upper, .. } => {
                     format!("log_mass {} [{lower}, {upper}] {operands}", distribution.name)
@@ -144,6 +170,9 @@ impl fmt::Display for Program {
         }
         for (label, node) in &self.terms {
             writeln!(f, "term %{node}  # {label}")?;
+        }
+        for (label, node) in &self.jacobian {
+            writeln!(f, "jacobian %{node}  # {label}")?;
         }
         for output in &self.outputs {
             writeln!(f, "output {} = %{}", output.name, output.node)?;

@@ -10,7 +10,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// The largest number of inputs of a structured term.
-pub const MAX_INPUTS: usize = 5;
+pub const MAX_INPUTS: usize = 32;
 
 /// A scalar function of several arrays that knows its own gradient.
 pub trait Structured: Send + Sync {

@@ -136,6 +136,7 @@ impl Tape {
                     }
                 }
                 Op::Reduce(reduction, a) => out[0] = reduce(*reduction, get(*a)),
+                Op::Constrain { pieces, source } => pieces.forward(get(*source), out),
                 Op::Density { distribution, x, arguments } => {
                     let slots = &mut self.partials[self.partial_start[id]..];
                     let x_len = program.nodes[*x].len;
@@ -237,6 +238,11 @@ impl Tape {
                 Op::Reduce(reduction, a) => {
                     if let Some(ga) = adjoint(&program, start, earlier, *a) {
                         add_reduce_adjoint(*reduction, get(*a), values[start[id]], g[0], ga);
+                    }
+                }
+                Op::Constrain { pieces, source } => {
+                    if let Some(gs) = adjoint(&program, start, earlier, *source) {
+                        pieces.add_adjoint(get(*source), get(id), g, gs);
                     }
                 }
                 Op::Density { .. } | Op::LogMass { .. } | Op::Structured { .. } => {

@@ -29,8 +29,15 @@ pub struct Item {
 pub enum ItemKind {
     /// `data y : real[J] > 0`
     Data { name: Ident, integer: bool, dims: Vec<Expr>, bounds: Option<Bounds> },
-    /// `param theta[J] > 0 ~ normal(mu, tau) noncentered`
-    Param { name: Ident, dims: Vec<Expr>, bounds: Option<Bounds>, prior: Option<Draw> },
+    /// `param theta[J] > 0 ~ normal(mu, tau) noncentered`, `param w[K] : simplex`
+    Param {
+        name: Ident,
+        dims: Vec<Expr>,
+        /// What the elements satisfy together, by its word.
+        constraint: Option<Ident>,
+        bounds: Option<Bounds>,
+        prior: Option<Draw>,
+    },
     /// `let eta = X @ beta`
     Let { name: Ident, value: Expr },
     /// `report tau2 = tau * tau`
@@ -129,8 +136,19 @@ pub struct Draw {
     pub arguments: Vec<Expr>,
     /// `in [lo, hi]`: truncated and renormalised.
     pub truncation: Option<(Expr, Expr)>,
+    /// `censored above where lost`
+    pub censoring: Option<Censoring>,
     pub noncentered: bool,
     pub span: Span,
+}
+
+/// Which values are only known to lie on one side of what is written down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Censoring {
+    /// The true value is larger than the one written down, else smaller.
+    pub above: bool,
+    /// 1 for a censored value, 0 for an exact one.
+    pub marks: Expr,
 }
 
 /// A positional or named argument. A response parameter with a prior or bounds is learned; its value is then where a

@@ -18,8 +18,10 @@ fn statement(kind: &ItemKind) -> String {
             let kind = if *integer { "int" } else { "real" };
             format!("data {} : {kind}{}{}", name.name, sizes(dims), limits(bounds.as_ref()))
         }
-        ItemKind::Param { name, dims, bounds, prior } => {
-            format!("param {}{}{}{}", name.name, sizes(dims), limits(bounds.as_ref()), tilde(prior.as_ref()))
+        ItemKind::Param { name, dims, constraint, bounds, prior } => {
+            let constraint = constraint.as_ref().map(|c| format!(" : {}", c.name)).unwrap_or_default();
+            let (bounds, prior) = (limits(bounds.as_ref()), tilde(prior.as_ref()));
+            format!("param {}{}{constraint}{bounds}{prior}", name.name, sizes(dims))
         }
         ItemKind::Let { name, value } => format!("let {} = {}", name.name, format_expression(value)),
         ItemKind::Report { name, value } => format!("report {} = {}", name.name, format_expression(value)),
@@ -79,6 +81,10 @@ fn distribution(draw: &Draw) -> String {
     let mut out = format!("{}({})", draw.family.name, list(&draw.arguments, format_expression));
     if let Some((lo, hi)) = &draw.truncation {
         out.push_str(&format!(" in [{}, {}]", format_expression(lo), format_expression(hi)));
+    }
+    if let Some(Censoring { above, marks }) = &draw.censoring {
+        let side = if *above { "above" } else { "below" };
+        out.push_str(&format!(" censored {side} where {}", format_expression(marks)));
     }
     if draw.noncentered {
         out.push_str(" noncentered");
@@ -158,7 +164,7 @@ mod tests {
         let text = "model m\ndata N:int\ndata X:real[N,3]>0\nparam a[3]~normal(0,-(1-2)*3)in[0,1]noncentered\n\
                     let e=X@a^2^-1-(N-(-2)^2)/(3*4)\nreport q = e[1] + X[:, 2][N]\nobserve e~normal(-e^2,1e-9)\n\
                     recording x standardized\nresponse r = gaussian(width = 1.0, lag ~ normal(2,1) in [0,5], s in [1, 2])\n\
-                    latent z on grid(0.9)\nlatent g ~ matern32(length_scale = 3)\nnoise v ~ lognormal(-2,0.7)\n";
+                    param th[3]:simplex~dirichlet(1)\nobserve e~weibull(1,2)censored above where lost\nlatent z on grid(0.9)\nlatent g ~ matern32(length_scale = 3)\nnoise v ~ lognormal(-2,0.7)\n";
         let first = parse(&Source::new("m", text)).expect("parses");
         let canonical = format(&first);
         let second = parse(&Source::new("m", canonical.as_str())).expect("canonical text parses");

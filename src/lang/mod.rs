@@ -10,3 +10,4 @@ mod words;
 
 pub use format::{format, format_expression};
 pub use parser::parse;
+pub use words::DISCRETE;

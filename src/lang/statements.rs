@@ -3,8 +3,9 @@
 use super::ast::*;
 use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser};
-use super::words::{KEYWORDS, statement_elsewhere, type_elsewhere};
+use super::words::{DISCRETE, KEYWORDS, statement_elsewhere, type_elsewhere};
 use crate::base::{Code, Diagnostic, Span, suggest};
+use crate::math::constraint::Constraint;
 
 impl Parser {
     pub fn statement(&mut self) -> Parsed<ItemKind> {
@@ -172,16 +173,35 @@ impl Parser {
 
     fn param(&mut self) -> Parsed<ItemKind> {
         let name = self.ident("the name of the parameter")?;
-        if self.is_sign(":") {
-            return self.fail(
-                "`[`, bounds or `~`",
-                Some("parameters are real numbers and have no type; sizes follow the name, as in `param theta[J]`"),
-            );
-        }
         let dims = self.dims()?;
+        let constraint = self.constraint()?;
         let bounds = self.bounds()?;
         let prior = if self.take_sign("~") { Some(self.draw()?) } else { None };
-        Ok(ItemKind::Param { name, dims, bounds, prior })
+        Ok(ItemKind::Param { name, dims, constraint, bounds, prior })
+    }
+
+    /// `: simplex` behind the sizes of a parameter.
+    fn constraint(&mut self) -> Parsed<Option<Ident>> {
+        if !self.is_sign(":") {
+            return Ok(None);
+        }
+        let word = match self.peek_second() {
+            Some(TokenKind::Word(word)) => word.clone(),
+            _ => String::new(),
+        };
+        if Constraint::find(&word).is_some() {
+            self.advance();
+            return Ok(Some(self.ident("a constraint")?));
+        }
+        let all = Constraint::ALL.map(|c| format!("`: {}`", c.name())).join(", ");
+        let near = suggest(&word, Constraint::ALL.iter().map(|c| c.name()));
+        let help = match (word.as_str(), near) {
+            ("int" | "integer" | "bool", _) => DISCRETE.to_string(),
+            ("cholesky_factor_corr", _) => "did you mean `corr_cholesky`?".into(),
+            (_, Some(near)) => format!("did you mean `{near}`?"),
+            _ => "parameters are real numbers and have no type; sizes follow the name, as in `param theta[J]`".into(),
+        };
+        self.fail(&format!("`[`, bounds, `~`, or one of {all}"), Some(&help))
     }
 
     fn weight(&mut self, role: WeightRole) -> Parsed<ItemKind> {
@@ -279,8 +299,25 @@ impl Parser {
         }
         let arguments = self.list(")")?;
         let truncation = if self.take_word("in") { Some(self.interval()?) } else { None };
+        let censoring = self.censoring()?;
         let noncentered = self.take_word("noncentered");
-        Ok(Draw { family, arguments, truncation, noncentered, span: start.to(self.previous_span()) })
+        Ok(Draw { family, arguments, truncation, censoring, noncentered, span: start.to(self.previous_span()) })
+    }
+
+    /// `censored above where lost` behind a distribution.
+    fn censoring(&mut self) -> Parsed<Option<Censoring>> {
+        if !self.take_word("censored") {
+            return Ok(None);
+        }
+        let help = Some("for example `censored above where lost`: the true value is larger where `lost` is 1");
+        let above = self.take_word("above");
+        if !above && !self.take_word("below") {
+            return self.fail("`above` or `below`", help);
+        }
+        if !self.take_word("where") {
+            return self.fail("`where` and a column of 0 and 1", help);
+        }
+        Ok(Some(Censoring { above, marks: self.expression()? }))
     }
 
     /// `(width = 1.0, lag ~ normal(2, 1) in [0, 5], 3)`

@@ -38,6 +38,10 @@ pub(super) const RESERVED: [&str; 17] = [
     "noncentered",
 ];
 
+/// What to do about a parameter that takes whole numbers.
+pub const DISCRETE: &str = "parameters are real numbers: sum the values out, as in `observe y ~ mixture(w, normal(a, 1), \
+                            normal(b, 1))` with `param w[2] : simplex`; a chain of hidden states is summed forward in time";
+
 /// First words of lines in other languages, with the fix.
 const STATEMENTS_ELSEWHERE: [(&[&str], &str); 7] = [
     (

@@ -165,6 +165,7 @@ pub fn draw<const N: usize>(family: &str, arguments: [Ex; N]) -> DrawBuilder {
         family: ident(family),
         arguments: arguments.into_iter().map(|a| a.0).collect(),
         truncation: None,
+        censoring: None,
         noncentered: false,
         span: Span::default(),
     })
@@ -174,6 +175,18 @@ impl DrawBuilder {
     /// `... in [lower, upper]`: truncated and renormalised.
     pub fn truncated(mut self, lower: impl Into<Ex>, upper: impl Into<Ex>) -> Self {
         self.0.truncation = Some((lower.into().0, upper.into().0));
+        self
+    }
+
+    /// `... censored above where marks`: where a mark is 1, the true value is larger than the one given.
+    pub fn censored_above(mut self, marks: impl Into<Ex>) -> Self {
+        self.0.censoring = Some(ast::Censoring { above: true, marks: marks.into().0 });
+        self
+    }
+
+    /// `... censored below where marks`: where a mark is 1, the true value is smaller than the one given.
+    pub fn censored_below(mut self, marks: impl Into<Ex>) -> Self {
+        self.0.censoring = Some(ast::Censoring { above: false, marks: marks.into().0 });
         self
     }
 
@@ -189,6 +202,7 @@ impl DrawBuilder {
 pub struct Declaration {
     integer: bool,
     dims: Vec<Expr>,
+    constraint: Option<Ident>,
     lower: Option<Bound>,
     upper: Option<Bound>,
     prior: Option<ast::Draw>,
@@ -213,6 +227,12 @@ impl Declaration {
     /// Sizes along each axis.
     pub fn of<const N: usize>(mut self, dims: [Ex; N]) -> Self {
         self.dims = dims.into_iter().map(|d| d.0).collect();
+        self
+    }
+
+    /// `: constraint`, for example `constrained("simplex")`; for parameters.
+    pub fn constrained(mut self, constraint: &str) -> Self {
+        self.constraint = Some(ident(constraint));
         self
     }
 
@@ -302,7 +322,7 @@ impl Builder {
     /// `param name`
     pub fn param(self, name: &str, d: Declaration) -> Self {
         let bounds = d.bounds();
-        self.push(ItemKind::Param { name: ident(name), dims: d.dims, bounds, prior: d.prior })
+        self.push(ItemKind::Param { name: ident(name), dims: d.dims, constraint: d.constraint, bounds, prior: d.prior })
     }
 
     /// `let name = value`

@@ -1,12 +1,14 @@
 //! The walk over a syntax tree that turns it into a checked model, or into all its errors.
 
 use super::declare::constant_support;
+use super::laws::Law;
 use super::scope::{Entry, Role, Scope};
 use super::shared::Draft;
 use super::types::*;
 use crate::base::{Code, Diagnostic, Source, Span};
 use crate::lang::ast::{self, Ast, Ident, ItemKind, WeightRole};
-use crate::lang::{format_expression, parse};
+use crate::lang::{DISCRETE, format_expression, parse};
+use crate::math::constraint::Constraint;
 
 /// Parses and checks a model text.
 ///
@@ -87,9 +89,10 @@ impl Checker {
                 let data = self.scope.data(name, *integer, dims, bounds.as_ref());
                 self.data.extend(data);
             }
-            ItemKind::Param { name, dims, bounds, prior } => {
+            ItemKind::Param { name, dims, constraint, bounds, prior } => {
                 self.densities.extend(prior.as_ref().map(|p| p.span));
-                if let Some((param, draw)) = self.scope.param(name, dims, bounds.as_ref(), prior.as_ref()) {
+                let (constraint, bounds, prior) = (constraint.as_ref(), bounds.as_ref(), prior.as_ref());
+                if let Some((param, draw)) = self.scope.parameter(name, dims, constraint, bounds, prior) {
                     let value = self.named(name, &param.shape);
                     self.statements.push(Statement::Param(param));
                     if let Some(draw) = draw {
@@ -178,8 +181,8 @@ impl Checker {
         let typed = self.scope.expr(value);
         let name = format_expression(value);
         let shape = typed.as_ref().map(|t| t.shape.as_slice());
-        let checked = self.scope.draw(draw, &name, shape);
-        let (Some(typed), Some((draw, distribution))) = (typed, checked) else { return };
+        let checked = self.scope.law(draw, &name, shape, observe);
+        let (Some(typed), Some((draw, law))) = (typed, checked) else { return };
         if observe && !typed.data_only {
             self.scope.errors.push(
                 Diagnostic::error(Code::Statement, typed.span, format!("`{name}` is not data"))
@@ -195,16 +198,17 @@ impl Checker {
             );
             return;
         }
-        if distribution.support.is_integer() && !typed.data_only {
+        if law.is_integer() && !typed.data_only {
             self.scope.errors.push(
                 Diagnostic::error(Code::Type, draw.span, format!("`{name}` would be discrete"))
                     .expected("a continuous distribution")
-                    .found(format!("`{}`", distribution.name)),
+                    .found(format!("`{}`", law.name()))
+                    .help(DISCRETE),
             );
             return;
         }
-        if distribution.support.is_integer() && !typed.integer {
-            let text = format!("`{}` needs whole numbers", distribution.name);
+        if law.is_integer() && !typed.integer {
+            let text = format!("`{}` needs whole numbers", law.name());
             self.scope.errors.push(
                 Diagnostic::error(Code::Type, typed.span, text)
                     .expected("`int` data, or +, -, * of them")
@@ -213,8 +217,35 @@ impl Checker {
             );
             return;
         }
-        self.check_support(&typed, &draw, distribution);
+        if let Law::Vector(distribution) = law
+            && let Some(constraint) = distribution.constraint
+            && !self.is_constrained(&typed, constraint)
+        {
+            let text = format!("`{name}` is allowed where `{}` has no density", distribution.name);
+            self.scope.errors.push(
+                Diagnostic::error(Code::Bounds, draw.span, text)
+                    .expected(format!("a parameter that is declared `: {}`", constraint.name()))
+                    .help("or write the distribution into the declaration: the parameter takes its constraint"),
+            );
+            return;
+        }
+        if let Law::Scalar(distribution) = law {
+            self.check_support(&typed, &draw, distribution);
+        }
         self.density(&name, typed, draw);
+    }
+
+    /// Whether a value is data, no parameter by itself, or a parameter of this constraint.
+    fn is_constrained(&self, value: &Typed, constraint: Constraint) -> bool {
+        let base = match &value.kind {
+            TypedKind::Index(base, _) => &base.kind,
+            kind => kind,
+        };
+        let TypedKind::Name(name) = base else { return true };
+        self.statements.iter().all(|s| match s {
+            Statement::Param(p) if p.name == *name => p.constraint == Some(constraint),
+            _ => true,
+        })
     }
 
     /// A parameter declared without bounds must not get a density that is zero on half the line.
@@ -228,7 +259,8 @@ impl Checker {
             Statement::Param(p) if p.name == *name => Some(p),
             _ => None,
         });
-        let Some(param) = param else { return };
+        // What a constraint or a bound that moves leaves open is for the density to say.
+        let Some(param) = param.filter(|p| p.constraint.is_none() && !p.has_moving_bounds()) else { return };
         let (lo, hi) = match &draw.truncation {
             Some((a, b)) => (super::declare::literal(a), super::declare::literal(b)),
             None => constant_support(distribution),

@@ -1,15 +1,19 @@
 //! Checks of declarations and of what stands right of `~`: arguments, supports, truncation.
 
 use super::expression::{GATHER, count};
+use super::laws::Law;
 use super::scope::{Entry, Role, Scope};
 use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{self, Bounds, Expr, Ident};
-use crate::lang::format_expression;
+use crate::lang::{DISCRETE, format_expression};
+use crate::math::compound::Compound;
 use crate::math::dist::{self, DISTRIBUTIONS, Distribution, Domain};
+use crate::math::op::{Binary, Unary};
+use crate::math::vector::VECTOR_DISTRIBUTIONS;
 
 /// What other programs call a distribution of the table.
-const ELSEWHERE: [(&str, &str); 21] = [
+const ELSEWHERE: [(&str, &str); 29] = [
     ("gaussian", "normal"),
     ("halfnormal", "half_normal"),
     ("halfcauchy", "half_cauchy"),
@@ -31,6 +35,14 @@ const ELSEWHERE: [(&str, &str); 21] = [
     ("negative_binomial", "neg_binomial_2"),
     ("double_exponential", "laplace"),
     ("vonmises", "von_mises"),
+    ("multivariate_normal", "multi_normal"),
+    ("mvnormal", "multi_normal"),
+    ("mv_normal", "multi_normal"),
+    ("lkj", "lkj_cholesky"),
+    ("lkj_corr_cholesky", "lkj_cholesky"),
+    ("lkj_corr", "lkj_cholesky"),
+    ("ordered_logit", "ordered_logistic"),
+    ("zero_inflated_poisson", "zero_inflated"),
 ];
 
 impl Scope {
@@ -63,13 +75,13 @@ impl Scope {
     }
 
     /// A scalar known from the data.
-    fn known_scalar(&mut self, expr: &Expr, what: &str) -> Option<Typed> {
+    pub fn known_scalar(&mut self, expr: &Expr, what: &str) -> Option<Typed> {
         let typed = self.expr(expr)?;
         if !typed.data_only {
             return self.error(
                 Diagnostic::error(Code::Bounds, expr.span, format!("{what} must be known from the data"))
                     .found(format!("`{}`, which depends on a parameter", format_expression(expr)))
-                    .help("to keep one parameter above another, declare the gap: `param gap > 0` and `let high = low + gap`"),
+                    .help("only bounds of parameters may depend on parameters"),
             );
         }
         if !typed.shape.is_empty() {
@@ -93,7 +105,7 @@ impl Scope {
         }
     }
 
-    /// `param theta[J] > 0 ~ normal(mu, tau) noncentered`: the parameter and the term its prior adds.
+    /// A parameter whose bounds are known from the data, and the term its prior adds.
     pub fn param(
         &mut self,
         name: &Ident,
@@ -101,11 +113,27 @@ impl Scope {
         bounds: Option<&Bounds>,
         prior: Option<&ast::Draw>,
     ) -> Option<(Param, Option<Draw>)> {
+        for bound in bounds.iter().flat_map(|b| b.lower.iter().chain(&b.upper)) {
+            self.known_scalar(&bound.value, "a bound")?;
+        }
+        self.parameter(name, dims, None, bounds, prior)
+    }
+
+    /// `param theta[J] > 0 ~ normal(mu, tau) noncentered`: the parameter and the term its prior adds.
+    pub fn parameter(
+        &mut self,
+        name: &Ident,
+        dims: &[Expr],
+        constraint: Option<&Ident>,
+        bounds: Option<&Bounds>,
+        prior: Option<&ast::Draw>,
+    ) -> Option<(Param, Option<Draw>)> {
         let errors_before = self.errors.len();
         let shape = self.shape(dims);
-        let lower = bounds.and_then(|b| b.lower.as_ref()).map(|b| self.known_scalar(&b.value, "a bound"));
-        let upper = bounds.and_then(|b| b.upper.as_ref()).map(|b| self.known_scalar(&b.value, "a bound"));
-        let draw = prior.map(|p| self.draw(p, &name.name, shape.as_deref()));
+        let mut side = |bound: Option<&ast::Bound>| bound.map(|b| self.bound(&b.value, shape.as_deref()));
+        let lower = side(bounds.and_then(|b| b.lower.as_ref()));
+        let upper = side(bounds.and_then(|b| b.upper.as_ref()));
+        let draw = prior.map(|p| self.law(p, &name.name, shape.as_deref(), false));
         // The parameter is declared after its own prior is typed: `param x ~ normal(x, 1)` is an error.
         let entry = Entry::value(shape.as_deref(), false, false, Role::Param);
         self.declare(name, entry);
@@ -113,19 +141,24 @@ impl Scope {
             (lower.map_or(Some(None), |l| l.map(Some))?, upper.map_or(Some(None), |u| u.map(Some))?);
         self.ordered(lower.as_ref(), upper.as_ref());
         let shape = shape?;
-        let (draw, distribution) = match draw {
+        let (draw, law) = match draw {
             None => (None, None),
             Some(d) => {
-                let (draw, distribution) = d?;
-                (Some(draw), Some(distribution))
+                let (draw, law) = d?;
+                (Some(draw), Some(law))
             }
         };
+        if let Some(law) = law.as_ref().filter(|l| l.is_integer()) {
+            return self.discrete_parameter(name, law.name());
+        }
+        let constraint = self.constraint(name, constraint, &shape, bounds, law.as_ref().zip(prior))?;
         let mut noncentered = None;
         let mut term = draw;
-        if let (Some(p), Some(draw), Some(distribution)) = (prior, &term, distribution) {
-            if distribution.support.is_integer() {
-                return self.discrete_parameter(name, distribution);
-            }
+        let scalar = match (&law, constraint) {
+            (Some(Law::Scalar(distribution)), None) => Some(*distribution),
+            _ => None,
+        };
+        if let (Some(p), Some(draw), Some(distribution)) = (prior, &term, scalar) {
             if p.noncentered {
                 if !distribution.location_scale || bounds.is_some() || p.truncation.is_some() {
                     let able: Vec<&str> = DISTRIBUTIONS.iter().filter(|d| d.location_scale).map(|d| d.name).collect();
@@ -153,17 +186,16 @@ impl Scope {
                 }
             }
         }
-        Some((Param { name: name.name.clone(), shape, lower, upper, noncentered, span: name.span }, term))
+        let name_text = name.name.clone();
+        Some((Param { name: name_text, shape, constraint, lower, upper, noncentered, span: name.span }, term))
     }
 
-    fn discrete_parameter<T>(&mut self, name: &Ident, distribution: &Distribution) -> Option<T> {
+    fn discrete_parameter<T>(&mut self, name: &Ident, family: &str) -> Option<T> {
         self.error(
             Diagnostic::error(Code::Type, name.span, format!("parameter `{}` would be discrete", name.name))
                 .expected("a continuous distribution")
-                .found(format!("`{}`", distribution.name))
-                .help(
-                    "parameters are real numbers; sum the discrete values out by hand, for example with `log_sum_exp`",
-                ),
+                .found(format!("`{family}`"))
+                .help(DISCRETE),
         )
     }
 
@@ -227,6 +259,12 @@ impl Scope {
         name: &str,
         shape: Option<&[Dim]>,
     ) -> Option<(Draw, &'static Distribution)> {
+        if let Some(censoring) = &draw.censoring {
+            return self.error(
+                Diagnostic::error(Code::Statement, censoring.marks.span, "only data can be censored")
+                    .help("`censored above where ...` stands behind the distribution of an `observe`"),
+            );
+        }
         let Some(distribution) = dist::find(&draw.family.name) else {
             for argument in &draw.arguments {
                 self.expr(argument);
@@ -259,22 +297,28 @@ impl Scope {
                 let (a, b) = (self.known_scalar(lo, "truncation"), self.known_scalar(hi, "truncation"));
                 let (a, b) = (a?, b?);
                 self.ordered(Some(&a), Some(&b));
-                self.truncatable(distribution, &arguments, draw.span)?;
+                self.has_tails(distribution, &arguments, draw.span, "truncated")?;
                 Some((a, b))
             }
         };
         if !ok {
             return None;
         }
-        Some((Draw { family: distribution.name.to_string(), arguments, truncation, span: draw.span }, distribution))
+        let family = distribution.name.to_string();
+        let typed = Draw { family, arguments, truncation, censoring: None, components: vec![], span: draw.span };
+        Some((typed, distribution))
     }
 
     fn unknown_distribution<T>(&mut self, family: &Ident) -> Option<T> {
         let name = family.name.to_lowercase();
         let known = ELSEWHERE.iter().find(|e| e.0 == name).map(|e| e.1);
-        let help = match known.or_else(|| suggest(&name, DISTRIBUTIONS.iter().map(|d| d.name))) {
+        let all = || {
+            let vectors = VECTOR_DISTRIBUTIONS.iter().map(|d| d.name);
+            DISTRIBUTIONS.iter().map(|d| d.name).chain(vectors).chain(Compound::ALL.map(Compound::name))
+        };
+        let help = match known.or_else(|| suggest(&name, all())) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are: {}", DISTRIBUTIONS.iter().map(|d| d.name).collect::<Vec<_>>().join(", ")),
+            None => format!("there are: {}", all().collect::<Vec<_>>().join(", ")),
         };
         self.error(
             Diagnostic::error(
@@ -344,11 +388,18 @@ impl Scope {
         true
     }
 
-    fn truncatable(&mut self, distribution: &Distribution, arguments: &[Typed], span: Span) -> Option<()> {
+    /// Whether probabilities of intervals and their derivatives are there for what is `truncated` or `censored`.
+    pub fn has_tails(
+        &mut self,
+        distribution: &Distribution,
+        arguments: &[Typed],
+        span: Span,
+        what: &str,
+    ) -> Option<()> {
         if distribution.support.is_integer() {
             let able: Vec<&str> = DISTRIBUTIONS.iter().filter(|d| !d.support.is_integer()).map(|d| d.name).collect();
             return self.error(
-                Diagnostic::error(Code::Bounds, span, format!("`{}` cannot be truncated", distribution.name))
+                Diagnostic::error(Code::Bounds, span, format!("`{}` cannot be {what}", distribution.name))
                     .expected(format!("one of {}", able.join(", "))),
             );
         }
@@ -358,9 +409,9 @@ impl Scope {
                     Diagnostic::error(
                         Code::Bounds,
                         argument.span,
-                        format!("a truncated `{}` needs its `{}` known from the data", distribution.name, spec.name),
+                        format!("a {what} `{}` needs its `{}` known from the data", distribution.name, spec.name),
                     )
-                    .help("fix this argument, or drop the truncation"),
+                    .help(format!("fix this argument, or let the distribution not be {what}")),
                 );
             }
         }
@@ -405,8 +456,21 @@ fn tighter(a: Option<Typed>, b: Option<Typed>, is_lower: bool) -> Option<Typed> 
     };
     match (literal(&a), literal(&b)) {
         (Some(x), Some(y)) => Some(if (x >= y) == is_lower { a } else { b }),
+        _ if !a.data_only || !a.shape.is_empty() => Some(moving_pick(a, b, is_lower)),
         _ => Some(pick(if is_lower { Reduction::Maximum } else { Reduction::Minimum }, a, b)),
     }
+}
+
+/// The larger or smaller of a bound that depends on parameters and one number: (a + b +- |a - b|) / 2.
+fn moving_pick(a: Typed, b: Typed, larger: bool) -> Typed {
+    let (span, shape, data_only) = (a.span, a.shape.clone(), a.data_only);
+    let made = |kind: TypedKind| Typed { kind, shape: shape.clone(), integer: false, data_only, span };
+    let binary = |op: Binary, l: Typed, r: Typed| made(TypedKind::Binary(op, Box::new(l), Box::new(r)));
+    let gap = binary(Binary::Sub, a.clone(), b.clone());
+    let distance = made(TypedKind::Unary(Unary::Abs, Box::new(gap)));
+    let sum = binary(Binary::Add, a, b);
+    let twice = binary(if larger { Binary::Add } else { Binary::Sub }, sum, distance);
+    binary(Binary::Mul, twice, Typed::number(0.5, span))
 }
 
 /// The larger or smaller of two scalars.

@@ -5,6 +5,7 @@ mod check;
 mod declare;
 mod expression;
 pub mod functions;
+mod laws;
 mod objective;
 mod scope;
 mod shared;

@@ -2,6 +2,7 @@
 
 use crate::base::Span;
 use crate::lang::ast::Paths;
+use crate::math::constraint::Constraint;
 use crate::math::op::{Binary, Unary};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -143,12 +144,30 @@ pub struct Limit {
 pub struct Param {
     pub name: String,
     pub shape: Shape,
-    /// Bounds of the support, known from the data; `None` where there is none.
+    /// What the elements satisfy together.
+    pub constraint: Option<Constraint>,
+    /// Bounds of the support; `None` where there is none. A bound may depend on earlier parameters.
     pub lower: Option<Typed>,
     pub upper: Option<Typed>,
     /// Location and scale of a parameter written `noncentered`: the engine samples the standardised form.
     pub noncentered: Option<Draw>,
     pub span: Span,
+}
+
+impl Param {
+    /// Whether a bound depends on other parameters or differs between the elements.
+    pub fn has_moving_bounds(&self) -> bool {
+        self.lower.iter().chain(&self.upper).any(|b| !b.data_only || !b.shape.is_empty())
+    }
+}
+
+/// Which values are only known to lie on one side of what the data say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Censoring {
+    /// The true value is larger, else smaller.
+    pub above: bool,
+    /// 1 for a censored value, 0 for an exact one; known from the data.
+    pub marks: Typed,
 }
 
 /// A distribution with its arguments.
@@ -158,6 +177,9 @@ pub struct Draw {
     pub arguments: Vec<Typed>,
     /// Renormalised to this interval.
     pub truncation: Option<(Typed, Typed)>,
+    pub censoring: Option<Censoring>,
+    /// What a `mixture`, `zero_inflated` or `hurdle` is made of; its arguments are then the weights alone.
+    pub components: Vec<Draw>,
     pub span: Span,
 }
 

@@ -95,9 +95,14 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
     }
     let program = Arc::new(lower(plan)?);
     let coordinates = Coordinates::new(plan);
+    // A mode is climbed without Jacobians: it does not depend on the coordinates.
+    let evaluated = match settings.method {
+        Method::Nuts | Method::Mams => Arc::new(program.with_jacobian()),
+        _ => Arc::clone(&program),
+    };
     let physical: Box<dyn LogDensity + Send> = match settings.device.as_str() {
-        "cpu" => Box::new(Physical { program: Arc::clone(&program) }),
-        name => Box::new(BurnDensity::new(Arc::clone(&program), name.parse::<Device>()?)),
+        "cpu" => Box::new(Physical { program: evaluated }),
+        name => Box::new(BurnDensity::new(evaluated, name.parse::<Device>()?)),
     };
     let threads = if settings.threads == 0 {
         std::thread::available_parallelism().map_or(1, usize::from)

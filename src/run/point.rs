@@ -1,6 +1,6 @@
 //! Evaluates a plan at one named point: value, terms, and gradients in both coordinates.
 
-use crate::bind::{Block, EvaluateError, Plan, Value, evaluate, location_scale};
+use crate::bind::{Block, EvaluateError, Form, FormError, Plan, Value, evaluate};
 use crate::data::Arrays;
 use crate::graph::{Coordinates, LowerError, Rejection, Tape, lower};
 use crate::model::Statement;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// Why a point cannot be evaluated.
 #[derive(Debug, thiserror::Error)]
 pub enum PointError {
-    #[error("the point lacks `{name}`{}", noncentered.as_ref().map(|r| format!(" (or its standardised form `{r}`)")).unwrap_or_default())]
-    Missing { name: String, noncentered: Option<String> },
+    #[error("the point lacks `{name}`{}", other.as_deref().unwrap_or_default())]
+    Missing { name: String, other: Option<String> },
     #[error("the point names `{name}`, which is no parameter of the model; parameters: {}", known.join(", "))]
     Unknown { name: String, known: Vec<String> },
     #[error("the point gives `{first}` and `{second}`, two forms of one parameter; keep one of them")]
@@ -20,6 +20,8 @@ pub enum PointError {
     Shape { name: String, expected: Vec<usize>, found: Vec<usize> },
     #[error("{label} = {value} is not strictly between its bounds {lower} and {upper}")]
     Outside { label: String, value: f64, lower: f64, upper: f64 },
+    #[error(transparent)]
+    Form(#[from] FormError),
     #[error(transparent)]
     Evaluate(#[from] EvaluateError),
     #[error(transparent)]
@@ -44,7 +46,7 @@ pub struct Evaluation {
     pub value: f64,
     /// The terms that sum to the value.
     pub terms: Vec<Named>,
-    /// Log determinant of the Jacobian of the constraint transforms.
+    /// Log determinant of the Jacobian of all transforms from free coordinates.
     pub log_jacobian: f64,
     /// Gradient of the value in the physical coordinates.
     pub gradient: Vec<Named>,
@@ -66,13 +68,17 @@ pub fn evaluate_at(plan: &Plan, point: &Arrays) -> Result<Evaluation, PointError
         let (lower, upper) = plan.bounds();
         PointError::Outside { label: labels[i].clone(), value: x[i], lower: lower[i], upper: upper[i] }
     })?;
-    let mut tape = Tape::new(Arc::new(lower(plan)?));
+    let program = lower(plan)?;
+    let mut jacobian = Tape::new(Arc::new(program.jacobian_alone()));
+    let mut tape = Tape::new(Arc::new(program));
     let mut gradient = vec![0.0; x.len()];
     let value = tape.value_gradient(&x, &mut gradient)?;
     let objective = plan.model.is_objective();
     let sign = if objective { -1.0 } else { 1.0 };
-    let mut pulled = gradient.clone();
-    let with_jacobian = coordinates.pull_back(&u, value, &mut pulled);
+    let mut pulled = vec![0.0; x.len()];
+    let inner_jacobian = jacobian.value_gradient(&x, &mut pulled)?;
+    pulled.iter_mut().zip(&gradient).for_each(|(p, g)| *p += g);
+    let log_jacobian = coordinates.pull_back(&u, inner_jacobian, &mut pulled);
     let unconstrained_gradient: Vec<f64> =
         if objective { coordinates.chain_rule(&u, &gradient).iter().map(|g| -g).collect() } else { pulled };
     let named = |values: &[f64]| -> Vec<Named> {
@@ -86,7 +92,7 @@ pub fn evaluate_at(plan: &Plan, point: &Arrays) -> Result<Evaluation, PointError
         kind: if objective { "objective" } else { "log_density" },
         value: sign * value,
         terms: terms.collect(),
-        log_jacobian: with_jacobian - value,
+        log_jacobian,
         gradient: named(&gradient.iter().map(|g| sign * g).collect::<Vec<_>>()),
         unconstrained: named(&u),
         gradient_unconstrained: named(&unconstrained_gradient),
@@ -114,12 +120,12 @@ fn physical_vector(plan: &Plan, point: &Arrays) -> Result<Vec<f64>, PointError> 
     let mut x = vec![0.0; plan.dim()];
     let mut env = plan.values.clone();
     for block in &plan.blocks {
-        // Noncentred parameters follow below, when location and scale are known.
-        if block.noncentered {
+        // The others follow below, when what they depend on is known.
+        if block.form != Form::Direct {
             continue;
         }
         let values = block_values(point, &block.name, &block.labels, &block.shape)?
-            .ok_or_else(|| PointError::Missing { name: block.name.clone(), noncentered: None })?;
+            .ok_or_else(|| PointError::Missing { name: block.name.clone(), other: None })?;
         x[block.offset..block.offset + block.len()].copy_from_slice(&values);
         env.insert(block.name.clone(), Value { shape: block.shape.clone(), values });
     }
@@ -129,22 +135,26 @@ fn physical_vector(plan: &Plan, point: &Arrays) -> Result<Vec<f64>, PointError> 
                 let value = evaluate(value, &env)?;
                 env.insert(name.clone(), value);
             }
-            Statement::Param(param) if param.noncentered.is_some() => {
-                let Some(block) = plan.block(&param.name) else { continue };
-                let (location, scale) = location_scale(param, &env)?;
-                let raw_name = block.sampled_name();
-                let raw = match block_values(point, &raw_name, &block.sampled_labels(), &block.shape)? {
+            Statement::Param(param) => {
+                let Some(block) = plan.block(&param.name).filter(|b| b.form != Form::Direct) else { continue };
+                let sampled = block.sampled_name();
+                let sizes = block.form.sizes(&block.shape);
+                let raw = match block_values(point, &sampled, &block.sampled_labels(), &sizes)? {
                     Some(raw) => raw,
-                    None => block_values(point, &block.name, &block.labels, &block.shape)?
-                        .ok_or_else(|| PointError::Missing { name: block.name.clone(), noncentered: Some(raw_name) })?
-                        .iter()
-                        .enumerate()
-                        .map(|(i, theta)| (theta - location.at(i)) / scale.at(i))
-                        .collect(),
+                    None => {
+                        let form = if block.form == Form::Standardised { "standardised form" } else { "free form" };
+                        let missing = || PointError::Missing {
+                            name: block.name.clone(),
+                            other: Some(format!(" (or its {form} `{sampled}`)")),
+                        };
+                        let values =
+                            block_values(point, &block.name, &block.labels, &block.shape)?.ok_or_else(missing)?;
+                        block.to_coordinates(param, &env, &values)?
+                    }
                 };
                 x[block.offset..block.offset + block.len()].copy_from_slice(&raw);
-                let theta = raw.iter().enumerate().map(|(i, r)| location.at(i) + scale.at(i) * r).collect();
-                env.insert(param.name.clone(), Value { shape: block.shape.clone(), values: theta });
+                let values = block.from_coordinates(param, &env, &raw)?;
+                env.insert(param.name.clone(), Value { shape: block.shape.clone(), values });
             }
             _ => {}
         }
@@ -156,7 +166,7 @@ fn physical_vector(plan: &Plan, point: &Arrays) -> Result<Vec<f64>, PointError> 
 fn only_one_form(point: &Arrays, block: &Block) -> Result<(), PointError> {
     let given = |name: &String| point.get(name).is_some();
     let mut forms = vec![vec![block.name.clone()], block.labels.clone()];
-    if block.noncentered {
+    if block.form != Form::Direct {
         forms.extend([vec![block.sampled_name()], block.sampled_labels()]);
     }
     let mut found = forms.iter().filter_map(|names| names.iter().find(|n| given(n)));

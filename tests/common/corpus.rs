@@ -4,6 +4,7 @@
 
 mod distributions;
 mod expressions;
+mod laws;
 mod statements;
 
 use super::arrays::arrays;
@@ -69,5 +70,6 @@ pub fn cases() -> Vec<Case> {
     let mut cases = expressions::cases();
     cases.extend(distributions::cases());
     cases.extend(statements::cases());
+    cases.extend(laws::cases());
     cases
 }
