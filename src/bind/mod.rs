@@ -2,6 +2,7 @@
 //!
 //! The Plan is what is hashed, stored and re-run.
 
+mod arrays;
 pub mod evaluate;
 pub(crate) mod layout;
 mod plain;
@@ -11,6 +12,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arrays::linspace;
 pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale, parameter_values};
 pub(crate) use layout::element_labels;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};

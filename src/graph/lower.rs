@@ -2,7 +2,7 @@
 
 use super::program::{Node, NodeId, Op, Output, Program};
 use super::structured::{FilteredTerm, GriddedTerm, Structured};
-use crate::bind::{Block, EvaluateError, Plan, SharedPlan, Value, evaluate};
+use crate::bind::{Block, Env, EvaluateError, Plan, SharedPlan, Value, evaluate};
 use crate::lang::ast::WeightRole;
 use crate::math::dist::{self, Distribution};
 use crate::math::op::{Algebra, Binary, Ref, Unary};
@@ -22,6 +22,8 @@ pub enum LowerError {
     Filtered(#[from] TermError),
     #[error(transparent)]
     Gridded(#[from] GriddedError),
+    #[error("the step of `{name}` has a part that cannot change with its position: {part}")]
+    Step { name: String, part: &'static str },
     #[error("`{name}` is not part of the plan")]
     Missing { name: String },
 }
@@ -31,7 +33,7 @@ pub enum LowerError {
 /// # Errors
 /// Positions outside an axis, and recordings that a structured term cannot take.
 pub fn lower(plan: &Plan) -> Result<Program, LowerError> {
-    let mut lowerer = Lowerer::default();
+    let mut lowerer = Lowerer { values: plan.values.clone(), ..Lowerer::default() };
     let gridded = match (&plan.model.shared, &plan.shared) {
         (Some(shared), Some(s)) if s.grid_step.is_some() => Some(Arc::new(gridded_from_plan(shared, s)?)),
         _ => None,
@@ -56,12 +58,14 @@ pub fn lower(plan: &Plan) -> Result<Program, LowerError> {
 }
 
 #[derive(Default)]
-struct Lowerer {
-    nodes: Vec<Node>,
+pub(super) struct Lowerer {
+    pub nodes: Vec<Node>,
     terms: Vec<(String, NodeId)>,
     reports: Vec<Output>,
     /// Quantities by name, with their shapes.
-    names: BTreeMap<String, (NodeId, Vec<usize>)>,
+    pub names: BTreeMap<String, (NodeId, Vec<usize>)>,
+    /// Everything known from data alone.
+    pub values: Env,
     /// Sampled coordinates by the name of their parameter.
     sampled: BTreeMap<String, NodeId>,
 }
@@ -85,7 +89,7 @@ impl Algebra for Lowerer {
 }
 
 impl Lowerer {
-    fn push(&mut self, op: Op, len: usize, active: bool) -> NodeId {
+    pub fn push(&mut self, op: Op, len: usize, active: bool) -> NodeId {
         self.nodes.push(Node { op, len, active });
         self.nodes.len() - 1
     }
@@ -94,7 +98,7 @@ impl Lowerer {
         self.names.get(name).cloned().ok_or_else(|| LowerError::Missing { name: name.to_string() })
     }
 
-    fn constant_value(&mut self, value: Value) -> (NodeId, Vec<usize>) {
+    pub fn constant_value(&mut self, value: Value) -> (NodeId, Vec<usize>) {
         let len = value.values.len();
         (self.push(Op::Constant(value.values.into()), len, false), value.shape)
     }
@@ -141,7 +145,7 @@ impl Lowerer {
                 }
             }
             Statement::Minimize { value } => match (&plan.model.shared, gridded) {
-                (Some(shared), Some(problem)) => self.gridded(plan, shared, problem)?,
+                (Some(shared), Some(problem)) => self.gridded(shared, problem)?,
                 _ => {
                     let (node, _) = self.expression(plan, value)?;
                     let minus = self.unary(Unary::Neg, node);
@@ -202,8 +206,8 @@ impl Lowerer {
             draw.arguments.iter().map(|a| Ok(self.expression(plan, a)?.0)).collect::<Result<Vec<_>, LowerError>>()?;
         self.density(label.clone(), distribution, x, arguments.clone());
         if let Some((lo, hi)) = &draw.truncation {
-            let lower = evaluate(lo, &plan.values)?.values[0];
-            let upper = evaluate(hi, &plan.values)?.values[0];
+            let lower = evaluate(lo, &self.values)?.values[0];
+            let upper = evaluate(hi, &self.values)?.values[0];
             self.log_mass(label, distribution, lower, upper, arguments, count);
         }
         Ok(())
@@ -257,13 +261,13 @@ impl Lowerer {
     }
 
     /// Minus each part of the objective, with its coefficient.
-    fn gridded(&mut self, plan: &Plan, shared: &Shared, problem: &Arc<Problem>) -> Result<(), LowerError> {
+    fn gridded(&mut self, shared: &Shared, problem: &Arc<Problem>) -> Result<(), LowerError> {
         let Latent::Grid { name, .. } = &shared.latent else { return Ok(()) };
         let inputs = vec![self.find(&shared.loading)?.0, self.find(name)?.0];
         for (kind, coefficient) in &shared.objective {
             let term: Arc<dyn Structured> = Arc::new(GriddedTerm { problem: Arc::clone(problem), kind: *kind });
             let node = self.push(Op::Structured { term, inputs: inputs.clone() }, 1, true);
-            let c = self.constant(-evaluate(coefficient, &plan.values)?.values[0]);
+            let c = self.constant(-evaluate(coefficient, &self.values)?.values[0]);
             let scaled = self.binary(Binary::Mul, c, node);
             let label = match kind {
                 SharedTerm::BalancedSquares => format!("-balanced_squares({})", shared.recording),
@@ -276,9 +280,9 @@ impl Lowerer {
         Ok(())
     }
 
-    fn expression(&mut self, plan: &Plan, expr: &Typed) -> Result<(NodeId, Vec<usize>), LowerError> {
+    pub fn expression(&mut self, plan: &Plan, expr: &Typed) -> Result<(NodeId, Vec<usize>), LowerError> {
         if expr.data_only {
-            let value = evaluate(expr, &plan.values)?;
+            let value = evaluate(expr, &self.values)?;
             return Ok(self.constant_value(value));
         }
         match &expr.kind {
@@ -323,12 +327,23 @@ impl Lowerer {
             }
             TypedKind::Index(base, positions) => {
                 let (source, base_shape) = self.expression(plan, base)?;
-                let (shape, indices) = crate::bind::evaluate::element_indices(&base_shape, positions, &plan.values)?;
+                let (shape, indices) = crate::bind::evaluate::element_indices(&base_shape, positions, &self.values)?;
                 let len = indices.len();
                 Ok((self.push(Op::Gather { source, indices: indices.into() }, len, true), shape))
             }
+            TypedKind::Array(op, inputs) => self.array(plan, *op, inputs, &expr.shape),
+            TypedKind::Local { name, value, body } => {
+                if value.data_only {
+                    let known = evaluate(value, &self.values)?;
+                    self.values.insert(name.clone(), known);
+                }
+                let lowered = self.expression(plan, value)?;
+                self.names.insert(name.clone(), lowered);
+                self.expression(plan, body)
+            }
+            TypedKind::Scan(scan) => self.scan(plan, scan, &expr.shape),
             // The checker builds the other kinds from data alone, or as terms of an objective.
-            TypedKind::Number(_) | TypedKind::Pair(..) | TypedKind::Shared(_) => {
+            TypedKind::Number(_) | TypedKind::Pair(..) | TypedKind::Compare(..) | TypedKind::Shared(_) => {
                 Err(LowerError::Evaluate(EvaluateError::Shared { span: expr.span }))
             }
         }

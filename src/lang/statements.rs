@@ -28,9 +28,11 @@ impl Parser {
                 let name = self.ident("a name")?;
                 let help = format!("for example `{word} ratio = a / b`; a parameter is declared with `param`");
                 self.expect("=", Some(&help))?;
-                let value = self.expression()?;
+                let value = self.condition()?;
                 Ok(if word == "let" { ItemKind::Let { name, value } } else { ItemKind::Report { name, value } })
             }
+            "function" => self.function(),
+            "scan" => self.scan(),
             "observe" => {
                 let value = self.expression()?;
                 self.expect("~", Some("for example `observe y ~ normal(mu, sigma)`"))?;

@@ -1,11 +1,13 @@
 //! The words of the language, and what users of other languages write in their place.
 
 /// The words that start a statement.
-pub(super) const KEYWORDS: [&str; 13] = [
+pub(super) const KEYWORDS: [&str; 15] = [
     "data",
     "param",
     "let",
     "report",
+    "function",
+    "scan",
     "observe",
     "minimize",
     "recording",
@@ -17,13 +19,18 @@ pub(super) const KEYWORDS: [&str; 13] = [
     "noise",
 ];
 
+/// The statements that may hold a block in braces.
+pub(super) const BLOCKS: [&str; 2] = ["function", "scan"];
+
 /// Words that cannot name a quantity.
-pub(super) const RESERVED: [&str; 17] = [
+pub(super) const RESERVED: [&str; 19] = [
     "model",
     "data",
     "param",
     "let",
     "report",
+    "function",
+    "scan",
     "observe",
     "minimize",
     "recording",
@@ -58,10 +65,10 @@ const STATEMENTS_ELSEWHERE: [(&[&str], &str); 7] = [
     ),
     (
         &["for", "while", "if", "else"],
-        "there are no loops: operations and distributions work on whole arrays, and `theta[group]` looks values up",
+        "operations and distributions work on whole arrays, `theta[group]` looks values up, `where(c, a, b)` chooses, and `scan` carries a state along",
     ),
     (
-        &["import", "from", "with", "library", "function", "functions"],
+        &["import", "from", "with", "library", "functions"],
         "a model file holds one model and nothing else; data are named on the command line",
     ),
     (&["target", "likelihood", "obs", "observed"], "the density is written `observe y ~ normal(mu, sigma)`"),
@@ -89,12 +96,10 @@ pub(super) fn type_elsewhere(word: &str) -> Option<&'static str> {
 }
 
 /// Signs of other languages, with the fix; the longer ones first.
-const SIGNS_ELSEWHERE: [(&str, &str); 22] = [
+const SIGNS_ELSEWHERE: [(&str, &str); 20] = [
     ("%*%", "the matrix product is written `@`"),
     ("**", "a power is written `^`"),
     ("+=", "the density is written `observe y ~ ...` or `theta ~ ...`"),
-    ("==", "there are no comparisons; a value is named with `=`"),
-    ("!=", "there are no comparisons"),
     (".*", "`*` works element by element already"),
     ("./", "`/` works element by element already"),
     (".^", "`^` works element by element already"),

@@ -1,6 +1,8 @@
 //! Plain f64 numerics: special functions, distributions, constraint transforms, random streams.
 
+pub mod dense;
 pub mod dist;
+pub mod kernel;
 pub mod op;
 pub mod rng;
 pub mod special;

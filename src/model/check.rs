@@ -1,6 +1,8 @@
 //! The walk over a syntax tree that turns it into a checked model, or into all its errors.
 
 use super::declare::constant_support;
+use super::dim::Dim;
+use super::scan::Written;
 use super::scope::{Entry, Role, Scope};
 use super::shared::Draft;
 use super::types::*;
@@ -37,6 +39,8 @@ fn declared(kind: &ItemKind) -> Option<&Ident> {
         | ItemKind::Param { name, .. }
         | ItemKind::Let { name, .. }
         | ItemKind::Report { name, .. }
+        | ItemKind::Function { name, .. }
+        | ItemKind::Scan { name, .. }
         | ItemKind::Recording { name, .. }
         | ItemKind::Factors { name, .. }
         | ItemKind::LatentProcess { name, .. }
@@ -107,6 +111,14 @@ impl Checker {
                     self.statements.push(Statement::Report { name: name.name.clone(), value });
                 }
             }
+            ItemKind::Function { name, parameters, body } => self.scope.function(name, parameters, body),
+            ItemKind::Scan { name, index, first, last, start, body } => {
+                let written = Written { name, index, first, last, start: start.as_ref(), body };
+                let value = self.scope.recursion(&written);
+                if let Some(value) = self.declare_value(name, value) {
+                    self.statements.push(Statement::Let { name: name.name.clone(), value });
+                }
+            }
             ItemKind::Observe { value, draw } => {
                 self.densities.push(draw.span);
                 self.reject_noncentered(draw);
@@ -138,6 +150,10 @@ impl Checker {
     /// Types `value` and declares `name` for it.
     fn define(&mut self, name: &Ident, value: &ast::Expr) -> Option<Typed> {
         let typed = self.scope.expr(value);
+        self.declare_value(name, typed)
+    }
+
+    fn declare_value(&mut self, name: &Ident, typed: Option<Typed>) -> Option<Typed> {
         let (integer, data_only) = typed.as_ref().map_or((false, false), |t| (t.integer, t.data_only));
         let shape = typed.as_ref().map(|t| t.shape.as_slice());
         self.scope.declare(name, Entry::value(shape, integer, data_only, Role::Let));
