@@ -144,6 +144,10 @@ impl Lowerer {
                     self.filtered(plan, shared, s)?;
                 }
             }
+            Statement::LogDensity { label, value } => {
+                let (node, _) = self.expression(plan, value)?;
+                self.terms.push((label.clone(), node));
+            }
             Statement::Minimize { value } => match (&plan.model.shared, gridded) {
                 (Some(shared), Some(problem)) => self.gridded(shared, problem)?,
                 _ => {

@@ -41,6 +41,8 @@ pub enum ItemKind {
     Scan { name: Ident, index: Ident, first: Expr, last: Expr, start: Option<Expr>, body: Body },
     /// `observe y ~ normal(theta, sigma)`
     Observe { value: Expr, draw: Draw },
+    /// `log_density log_sum_exp(a)`
+    LogDensity { value: Expr },
     /// `beta ~ normal(0, 1)`
     Tilde { value: Expr, draw: Draw },
     /// `minimize balanced_squares(x, response(z) * w) + 1e-3 * ridge(w)`

@@ -33,6 +33,7 @@ fn statement(kind: &ItemKind) -> String {
         }
         ItemKind::Observe { value, draw } => format!("observe {} ~ {}", operand(value), distribution(draw)),
         ItemKind::Tilde { value, draw } => format!("{} ~ {}", operand(value), distribution(draw)),
+        ItemKind::LogDensity { value } => format!("log_density {}", operand(value)),
         ItemKind::Minimize { value } => format!("minimize {}", operand(value)),
         ItemKind::Recording { name, standardized } => {
             format!("recording {}{}", name.name, if *standardized { " standardized" } else { "" })

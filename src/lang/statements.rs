@@ -38,6 +38,7 @@ impl Parser {
                 self.expect("~", Some("for example `observe y ~ normal(mu, sigma)`"))?;
                 Ok(ItemKind::Observe { value, draw: self.draw()? })
             }
+            "log_density" => Ok(ItemKind::LogDensity { value: self.expression()? }),
             "minimize" => Ok(ItemKind::Minimize { value: self.expression()? }),
             "recording" => {
                 let name = self.ident("the name of the recording")?;

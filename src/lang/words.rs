@@ -1,7 +1,7 @@
 //! The words of the language, and what users of other languages write in their place.
 
 /// The words that start a statement.
-pub(super) const KEYWORDS: [&str; 15] = [
+pub(super) const KEYWORDS: [&str; 16] = [
     "data",
     "param",
     "let",
@@ -9,6 +9,7 @@ pub(super) const KEYWORDS: [&str; 15] = [
     "function",
     "scan",
     "observe",
+    "log_density",
     "minimize",
     "recording",
     "factors",
@@ -23,7 +24,7 @@ pub(super) const KEYWORDS: [&str; 15] = [
 pub(super) const BLOCKS: [&str; 2] = ["function", "scan"];
 
 /// Words that cannot name a quantity.
-pub(super) const RESERVED: [&str; 19] = [
+pub(super) const RESERVED: [&str; 20] = [
     "model",
     "data",
     "param",
@@ -32,6 +33,7 @@ pub(super) const RESERVED: [&str; 19] = [
     "function",
     "scan",
     "observe",
+    "log_density",
     "minimize",
     "recording",
     "factors",
@@ -71,7 +73,10 @@ const STATEMENTS_ELSEWHERE: [(&[&str], &str); 7] = [
         &["import", "from", "with", "library", "functions"],
         "a model file holds one model and nothing else; data are named on the command line",
     ),
-    (&["target", "likelihood", "obs", "observed"], "the density is written `observe y ~ normal(mu, sigma)`"),
+    (
+        &["target", "likelihood", "obs", "observed"],
+        "the density is written `observe y ~ normal(mu, sigma)`; a term of your own is `log_density ...`",
+    ),
 ];
 
 /// Types of other languages.
@@ -99,7 +104,7 @@ pub(super) fn type_elsewhere(word: &str) -> Option<&'static str> {
 const SIGNS_ELSEWHERE: [(&str, &str); 20] = [
     ("%*%", "the matrix product is written `@`"),
     ("**", "a power is written `^`"),
-    ("+=", "the density is written `observe y ~ ...` or `theta ~ ...`"),
+    ("+=", "the density is written `observe y ~ ...` or `theta ~ ...`; a term of your own is `log_density ...`"),
     (".*", "`*` works element by element already"),
     ("./", "`/` works element by element already"),
     (".^", "`^` works element by element already"),

@@ -148,6 +148,18 @@ impl Ex {
         ex(ExprKind::Index(Box::new(self.0), vec![range]))
     }
 
+    /// `self[:upper]`
+    pub fn until(self, upper: impl Into<Ex>) -> Self {
+        let range = Index::Range(None, Some(upper.into().0), Span::default());
+        ex(ExprKind::Index(Box::new(self.0), vec![range]))
+    }
+
+    /// `self[lower:]`
+    pub fn starting(self, lower: impl Into<Ex>) -> Self {
+        let range = Index::Range(Some(lower.into().0), None, Span::default());
+        ex(ExprKind::Index(Box::new(self.0), vec![range]))
+    }
+
     /// `sum(self, axis = axis)` and other reductions along an axis: 1 over the rows, 2 over the columns.
     pub fn along(self, reduction: &str, axis: i32) -> Ex {
         let axis = ex(ExprKind::Named(ident("axis"), Box::new(Ex::from(axis).0)));
@@ -394,6 +406,11 @@ impl Builder {
     /// `value ~ draw`
     pub fn tilde(self, value: impl Into<Ex>, draw: DrawBuilder) -> Self {
         self.push(ItemKind::Tilde { value: value.into().0, draw: draw.0 })
+    }
+
+    /// `log_density value`
+    pub fn log_density(self, value: Ex) -> Self {
+        self.push(ItemKind::LogDensity { value: value.0 })
     }
 
     /// `minimize value`

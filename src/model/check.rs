@@ -46,9 +46,11 @@ fn declared(kind: &ItemKind) -> Option<&Ident> {
         | ItemKind::LatentProcess { name, .. }
         | ItemKind::LatentGrid { name, .. }
         | ItemKind::Weight { name, .. } => Some(name),
-        ItemKind::Observe { .. } | ItemKind::Tilde { .. } | ItemKind::Minimize { .. } | ItemKind::Response { .. } => {
-            None
-        }
+        ItemKind::Observe { .. }
+        | ItemKind::LogDensity { .. }
+        | ItemKind::Tilde { .. }
+        | ItemKind::Minimize { .. }
+        | ItemKind::Response { .. } => None,
     }
 }
 
@@ -128,6 +130,7 @@ impl Checker {
                     self.tilde(value, draw, true);
                 }
             }
+            ItemKind::LogDensity { value } => self.log_density(value),
             ItemKind::Tilde { value, draw } => {
                 self.densities.push(draw.span);
                 self.reject_noncentered(draw);
@@ -317,6 +320,26 @@ impl Checker {
         }
     }
 
+    /// A term of the density given by its logarithm.
+    fn log_density(&mut self, value: &ast::Expr) {
+        self.densities.push(value.span);
+        let Some(typed) = self.scope.expr(value) else { return };
+        if !typed.shape.is_empty() || typed.data_only {
+            let found = if typed.data_only { "a value of the data alone".into() } else { describe_shape(&typed.shape) };
+            self.scope.errors.push(
+                Diagnostic::error(
+                    Code::Statement,
+                    typed.span,
+                    "`log_density` needs one number that depends on parameters",
+                )
+                .found(found)
+                .help("add terms up with `sum(...)`, and let it depend on a `param`"),
+            );
+            return;
+        }
+        self.statements.push(Statement::LogDensity { label: format_expression(value), value: typed });
+    }
+
     fn minimize(&mut self, value: &ast::Expr) {
         self.minimized = true;
         let typed = if self.shared.recording.is_some() {
@@ -347,7 +370,7 @@ impl Checker {
         if let (true, Some(&density)) = (objective, self.densities.first()) {
             self.scope.errors.push(
                 Diagnostic::error(Code::Statement, density, "a model is either a density or an objective, not both")
-                    .help("drop every `~`, or drop `minimize`"),
+                    .help("drop every `~` and `log_density`, or drop `minimize`"),
             );
         }
         if !objective {

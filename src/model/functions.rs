@@ -209,6 +209,13 @@ pub static FUNCTIONS: &[Function] = &[
     },
 ];
 
+impl Function {
+    /// Whether its name cannot also name data or a parameter. Functions of whole arrays have common words for names.
+    pub fn reserves_name(&self) -> bool {
+        !matches!(self.kind, Array(_) | Kind::LogDet | Kind::QuadForm | Kind::AddDiag | E(Unary::Step))
+    }
+}
+
 /// The function called `name`.
 pub fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|f| f.name == name)

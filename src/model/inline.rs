@@ -38,7 +38,8 @@ impl Scope {
         let errors = self.errors.len();
         let mut known = BTreeSet::new();
         for new in parameters.iter().chain(body.lets.iter().map(|(n, _)| n)) {
-            let builtin = functions::find(&new.name).is_some() || CONSTANTS.iter().any(|c| c.0 == new.name);
+            let builtin = functions::find(&new.name).is_some_and(|f| f.reserves_name())
+                || CONSTANTS.iter().any(|c| c.0 == new.name);
             if builtin || !known.insert(new.name.as_str()) {
                 let text = format!("`{}` is already taken in this function", new.name);
                 self.errors.push(Diagnostic::error(Code::NameTaken, new.span, text).help("choose another name"));
@@ -50,6 +51,10 @@ impl Scope {
             known.insert(&new.name);
         }
         self.check_names(&body.value, name, &known);
+        if functions::find(&name.name).is_some_and(|f| !f.reserves_name()) {
+            let text = format!("there is a function `{}` already", name.name);
+            self.errors.push(Diagnostic::error(Code::NameTaken, name.span, text).help("choose another name"));
+        }
         let sound = self.errors.len() == errors;
         self.declare(name, if sound { Entry::Function } else { Entry::Failed });
         if sound && matches!(self.entries.get(&name.name), Some((Entry::Function, _))) {

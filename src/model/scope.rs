@@ -103,7 +103,8 @@ impl Scope {
     /// Declares `name`, unless it is taken.
     pub fn declare(&mut self, name: &Ident, entry: Entry) {
         // Distributions stand only behind `~`, so their names are free: `beta` is a common coefficient.
-        let builtin = functions::find(&name.name).is_some() || CONSTANTS.iter().any(|c| c.0 == name.name);
+        let builtin = functions::find(&name.name).is_some_and(|f| f.reserves_name())
+            || CONSTANTS.iter().any(|c| c.0 == name.name);
         let error = if builtin || functions::SHARED_WORDS.contains(&name.name.as_str()) {
             let text = format!("`{}` is already a word of the language", name.name);
             Diagnostic::error(Code::NameTaken, name.span, text).help("choose another name")

@@ -171,6 +171,11 @@ pub enum Statement {
     },
     /// `observe x ~ normal(b + response(z) * w, sqrt(v))`
     SharedObserve,
+    /// A number that is added to the log density.
+    LogDensity {
+        label: String,
+        value: Typed,
+    },
     Minimize {
         value: Typed,
     },

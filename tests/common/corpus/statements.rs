@@ -76,7 +76,11 @@ const STATEMENTS: [(&str, &str); 13] = [
 ];
 
 /// Functions of the model, and states carried along an index.
-const RECURSIONS: [(&str, &str); 18] = [
+const RECURSIONS: [(&str, &str); 19] = [
+    (
+        "a term of its own",
+        "param x[J]\nparam a > 0\nlog_density -a * sum(square(x - real)) + 1.5 * log(a)\nlog_density -a\nreport y = x[1]",
+    ),
     (
         "a function of one line",
         "function shifted(a, b) = a + exp(b)\nparam x[J]\nparam y\nshifted(x * y, y) ~ normal(0, 2)\n\
