@@ -1,6 +1,9 @@
-//! Time per gradient of the bundled models: the tape beside the burn graph on the CPU, medians of blocks.
+//! Time per gradient of the bundled models: the tape beside the burn graph on the CPU and, for two of them, beside a
+//! gradient written by hand; medians of blocks.
 //!
 //! `cargo bench --bench gradient`; the last lines are JSON, one a row.
+
+mod hand;
 
 use msrm::base::Source;
 use msrm::bind::{BindOptions, Input, bind};
@@ -25,6 +28,9 @@ fn main() {
         ("eight_schools", "eight_schools.json"),
         ("glm_logistic", "glm_logistic.json"),
         ("varying_intercepts", "varying_intercepts.json"),
+        ("item_response", "item_response.json"),
+        ("stochastic_volatility", "stochastic_volatility.json"),
+        ("gp_regression", "gp_regression.json"),
         ("gp_msrm", "recording.csv"),
     ] {
         let text = std::fs::read_to_string(models.join(format!("{name}.msrm"))).expect("a bundled model");
@@ -42,6 +48,17 @@ fn main() {
         let tape =
             Unconstrained { physical: Physical { program: Arc::clone(&program) }, coordinates: coordinates.clone() };
         let burn = Unconstrained { physical: BurnDensity::new(program, Device::NdArray), coordinates };
+        if let Some(mut by_hand) = hand::by_hand(name, &plan) {
+            agree(&tape, &mut by_hand);
+            let seconds = seconds_per_gradient(&tape);
+            let hand = timed(plan.dim(), |x, gradient| {
+                by_hand(x, gradient);
+            });
+            lines.push(json!({
+                "bench": "gradient", "row": format!("{name}, {} coordinates, tape", plan.dim()), "value": seconds * 1e6,
+                "unit": "us", "peer": "by hand", "ratio": hand / seconds,
+            }));
+        }
         let (tape, burn) = (seconds_per_gradient(&tape), seconds_per_gradient(&burn));
         lines.push(json!({
             "bench": "gradient", "row": format!("{name}, {} coordinates, tape", plan.dim()), "value": tape * 1e6,
@@ -55,14 +72,31 @@ fn main() {
 
 fn seconds_per_gradient(density: &dyn LogDensity) -> f64 {
     let mut evaluator = density.evaluator();
-    let x = vec![0.1; density.dim()];
-    let mut gradient = vec![0.0; density.dim()];
+    timed(density.dim(), |x, gradient| {
+        evaluator.log_density_gradient(x, gradient).expect("a finite density");
+    })
+}
+
+/// A gradient by hand is worth comparing only where it is the same.
+fn agree(density: &dyn LogDensity, by_hand: &mut hand::ByHand) {
+    let n = density.dim();
+    let x: Vec<f64> = (0..n).map(|i| 0.7 * (i as f64).sin()).collect();
+    let (mut a, mut b) = (vec![0.0; n], vec![0.0; n]);
+    let value = density.evaluator().log_density_gradient(&x, &mut a).expect("a finite density");
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1.0);
+    assert!(close(value, by_hand(&x, &mut b)), "the value by hand differs");
+    assert!(a.iter().zip(&b).all(|(&a, &b)| close(a, b)), "the gradient by hand differs: {a:?} {b:?}");
+}
+
+fn timed(n: usize, mut one: impl FnMut(&[f64], &mut [f64])) -> f64 {
+    let x = vec![0.1; n];
+    let mut gradient = vec![0.0; n];
     let mut blocks: Vec<f64> = (0..BLOCKS)
         .map(|_| {
             let begin = Instant::now();
             let mut calls = 0u32;
             while begin.elapsed() < BLOCK {
-                evaluator.log_density_gradient(&x, &mut gradient).expect("a finite density");
+                one(&x, &mut gradient);
                 calls += 1;
             }
             begin.elapsed().as_secs_f64() / f64::from(calls)

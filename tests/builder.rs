@@ -2,7 +2,7 @@
 
 use msrm::base::Source;
 use msrm::lang::ast::WeightRole;
-use msrm::model::builder::{Builder, Ex, call, draw, int, param, real, response, x};
+use msrm::model::builder::{Builder, Ex, array, block, call, draw, int, param, positions, real, response, x};
 use msrm::model::check_text;
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,6 +11,16 @@ use std::path::PathBuf;
 /// Every bundled model, written in Rust.
 fn twins() -> Vec<Builder> {
     vec![
+        ar1(),
+        arma11(),
+        garch11(),
+        gp_poisson(),
+        gp_regression(),
+        hmm(),
+        horseshoe(),
+        item_response(),
+        negative_binomial(),
+        stochastic_volatility(),
         eight_schools("eight_schools", true),
         eight_schools("eight_schools_centered", false),
         funnel("funnel", true),
@@ -175,6 +185,176 @@ fn varying_slopes() -> Builder {
         .report("correlation", x("L").at([x(2), x(1)]))
 }
 
+fn series(name: &str) -> Builder {
+    Builder::new(name).data("N", int()).data("y", real().of([x("N")]))
+}
+
+fn ar1() -> Builder {
+    let before = x("y").until(x("N") - x(1));
+    series("ar1")
+        .param("alpha", param().prior(draw("normal", [x(0), x(2)])))
+        .param("beta", param().prior(draw("uniform", [x(-1), x(1)])))
+        .param("sigma", param().prior(draw("half_normal", [x(1)])))
+        .observe(x("y").slice(2, "N"), draw("normal", [x("alpha") + x("beta") * before, x("sigma")]))
+        .report("level", x("alpha") / (x(1) - x("beta")))
+}
+
+fn arma11() -> Builder {
+    let before = || x("t") - x(1);
+    let error = x("y").at([before()]) - x("nu").at([before()]);
+    let mean = x("mu") + x("phi") * x("y").at([before()]);
+    series("arma11")
+        .param("mu", param().prior(draw("normal", [x(0), x(10)])))
+        .param("phi", param().prior(draw("uniform", [x(-1), x(1)])))
+        .param("theta", param().prior(draw("uniform", [x(-1), x(1)])))
+        .param("sigma", param().prior(draw("half_cauchy", [x(2.5)])))
+        .scan("nu", positions("t", 2, "N").from(x("mu") + x("phi") * x("mu")), block(mean + x("theta") * error))
+        .observe("y", draw("normal", [x("nu"), x("sigma")]))
+}
+
+fn garch11() -> Builder {
+    let before = || x("t") - x(1);
+    let shock = call("square", [x("y").at([before()]) - x("mu")]);
+    series("garch11")
+        .data("sigma1", real().above(0))
+        .param("mu", param().prior(draw("normal", [x(0), x(5)])))
+        .param("alpha0", param().prior(draw("half_normal", [x(2)])))
+        .param("persistence", param().prior(draw("beta", [x(2), x(1)])))
+        .param("share", param().prior(draw("uniform", [x(0), x(1)])))
+        .define("alpha1", x("persistence") * x("share"))
+        .define("beta1", x("persistence") - x("alpha1"))
+        .scan(
+            "variance",
+            positions("t", 2, "N").from(call("square", [x("sigma1")])),
+            block(x("alpha0") + x("alpha1") * shock + x("beta1") * x("variance").at([before()])),
+        )
+        .observe("y", draw("normal", [x("mu"), call("sqrt", [x("variance")])]))
+        .report("arch", x("alpha1"))
+        .report("garch", x("beta1"))
+}
+
+fn hmm() -> Builder {
+    let z = (x("y") - x("mu")) / x("sigma");
+    let density = -x(0.5) * call("square", [z]) - call("log", [x("sigma")]);
+    let density = density - x(0.5) * call("log", [x(2) * x("pi")]);
+    let emission = |t: Ex| call("emission", [x("y").at([t]), x("mu"), x("sigma")]);
+    let rise = call("cumulative_sum", [x("gap")]);
+    let moved = call("log_matmul", [x("forward").at([x("t") - x(1)]), x("next")]);
+    Builder::new("hmm")
+        .data("N", int())
+        .data("K", int())
+        .data("y", real().of([x("N")]))
+        .function("emission", ["y", "mu", "sigma"], block(density))
+        .param("lowest", param().prior(draw("normal", [x(0), x(5)])))
+        .param("gap", param().of([x("K") - x(1)]).prior(draw("lognormal", [x(1), x(0.5)])))
+        .param("sigma", param().prior(draw("half_normal", [x(2)])))
+        .param("move", param().of([x("K"), x("K")]).prior(draw("normal", [x(0), x(1.5)])))
+        .define("mu", call("append", [x("lowest"), x("lowest") + rise]))
+        .define("next", call("log_softmax", [x("move") + call("diag", [call("rep", [x(2), x("K")])])]))
+        .scan(
+            "forward",
+            positions("t", 2, "N").from(emission(x(1)) - call("log", [x("K")])),
+            block(moved + emission(x("t"))),
+        )
+        .log_density(call("log_sum_exp", [x("forward").at([x("N")])]))
+        .report("mean", x("mu"))
+        .report("transition", call("exp", [x("next")]))
+}
+
+fn gp_regression() -> Builder {
+    let covariance = call("squared_exponential", [x("x"), x("sd"), x("length")]);
+    let noisy = call("add_diag", [covariance, call("square", [x("sigma")])]);
+    let half = || x(0.5);
+    Builder::new("gp_regression")
+        .data("N", int())
+        .data("x", real().of([x("N")]))
+        .data("y", real().of([x("N")]))
+        .param("length", param().prior(draw("inv_gamma", [x(5), x(5)])))
+        .param("sd", param().prior(draw("half_normal", [x(2)])))
+        .param("sigma", param().prior(draw("half_normal", [x(1)])))
+        .define("L", call("cholesky", [noisy]))
+        .define("z", call("solve_lower", [x("L"), x("y")]))
+        .log_density(
+            -half() * call("dot", [x("z"), x("z")])
+                - call("sum", [call("log", [call("diagonal", [x("L")])])])
+                - half() * x("N") * call("log", [x(2) * x("pi")]),
+        )
+}
+
+fn gp_poisson() -> Builder {
+    let covariance = call("squared_exponential", [x("x"), x("sd"), x("length")]);
+    let factor = call("cholesky", [call("add_diag", [covariance, x(1e-10)])]);
+    Builder::new("gp_poisson")
+        .data("N", int())
+        .data("x", real().of([x("N")]))
+        .data("k", int().of([x("N")]).at_least(0))
+        .param("length", param().prior(draw("gamma", [x(25), x(4)])))
+        .param("sd", param().prior(draw("half_normal", [x(2)])))
+        .param("z", param().of([x("N")]).prior(draw("normal", [x(0), x(1)])))
+        .define("f", factor.matmul(x("z")))
+        .observe("k", draw("poisson_log", [x("f")]))
+        .report("rate", call("exp", [x("f")]))
+}
+
+fn item_response() -> Builder {
+    let distance = x("ability").at([x("person")]) - x("difficulty").at([x("item")]);
+    Builder::new("item_response")
+        .data("N", int())
+        .data("P", int())
+        .data("I", int())
+        .data("person", int().of([x("N")]).within(1, "P"))
+        .data("item", int().of([x("N")]).within(1, "I"))
+        .data("y", int().of([x("N")]).within(0, 1))
+        .param("ability", param().of([x("P")]).prior(draw("normal", [x(0), x(1)])))
+        .param("difficulty", param().of([x("I")]).prior(draw("normal", [x(0), x(2)])))
+        .param("discrimination", param().of([x("I")]).prior(draw("lognormal", [x(0), x(0.5)])))
+        .observe("y", draw("bernoulli_logit", [x("discrimination").at([x("item")]) * distance]))
+}
+
+fn stochastic_volatility() -> Builder {
+    let scale = call("sqrt", [x(1) - call("square", [x("phi")])]);
+    let pull = x("phi") * (x("h").at([x("t") - x(1)]) - x("mu"));
+    series("stochastic_volatility")
+        .param("mu", param().prior(draw("normal", [x(0), x(5)])))
+        .param("phi", param().prior(draw("beta", [x(20), x(1.5)])))
+        .param("sigma", param().prior(draw("half_normal", [x(1)])))
+        .param("z", param().of([x("N")]).prior(draw("normal", [x(0), x(1)])))
+        .scan(
+            "h",
+            positions("t", 2, "N").from(x("mu") + x("sigma") * x("z").at([x(1)]) / scale),
+            block(x("mu") + pull + x("sigma") * x("z").at([x("t")])),
+        )
+        .observe("y", draw("normal", [x(0), call("exp", [x("h") / x(2)])]))
+}
+
+fn negative_binomial() -> Builder {
+    Builder::new("negative_binomial")
+        .data("N", int())
+        .data("P", int())
+        .data("X", real().of([x("N"), x("P")]))
+        .data("y", int().of([x("N")]).at_least(0))
+        .param("alpha", param().prior(draw("normal", [x(0), x(3)])))
+        .param("beta", param().of([x("P")]).prior(draw("normal", [x(0), x(1)])))
+        .param("phi", param().prior(draw("gamma", [x(2), x(0.5)])))
+        .observe("y", draw("neg_binomial_2_log", [x("alpha") + x("X").matmul(x("beta")), x("phi")]))
+        .report("overdispersion", call("inv", [x("phi")]))
+}
+
+fn horseshoe() -> Builder {
+    Builder::new("horseshoe")
+        .data("N", int())
+        .data("P", int())
+        .data("X", real().of([x("N"), x("P")]))
+        .data("y", real().of([x("N")]))
+        .param("tau", param().prior(draw("half_cauchy", [x(0.1)])))
+        .param("lambda", param().of([x("P")]).prior(draw("half_student_t", [x(3), x(1)])))
+        .param("z", param().of([x("P")]).prior(draw("normal", [x(0), x(1)])))
+        .param("sigma", param().prior(draw("half_normal", [x(2)])))
+        .define("beta", x("z") * x("lambda") * x("tau"))
+        .observe("y", draw("normal", [x("X").matmul(x("beta")), x("sigma")]))
+        .report("coefficient", x("beta"))
+}
+
 fn eight_schools(name: &str, noncentered: bool) -> Builder {
     let prior = draw("normal", [x("mu"), x("tau")]);
     let prior = if noncentered { prior.noncentered() } else { prior };
@@ -243,6 +423,26 @@ fn every_bundled_model_has_an_equal_twin_in_rust() {
         without_file.remove(&name);
     }
     assert!(without_file.is_empty(), "no file in models/ for {without_file:?}");
+}
+
+/// What no bundled model uses.
+#[test]
+fn arrays_axes_and_comparisons_are_written_as_in_a_text() {
+    let built = Builder::new("m")
+        .data("N", int())
+        .data("X", real().of([x("N"), x(2)]))
+        .param("a", param().prior(draw("normal", [x(0), x(1)])))
+        .define("both", array([x("a"), x(2)]))
+        .define("rows", x("X").along("mean", 2))
+        .define("chosen", call("where", [x("rows").greater(0), x("a"), call("log", [x(3)])]))
+        .define("same", call("where", [x("rows").equals(1), x("chosen"), x("rows").starting(1)]))
+        .observe("rows", draw("normal", [x("same"), call("exp", [x("both").at([x(1)])])]))
+        .build()
+        .expect("a correct model");
+    let text = "model m\ndata N : int\ndata X : real[N, 2]\nparam a ~ normal(0, 1)\nlet both = [a, 2]\n\
+                let rows = mean(X, axis = 2)\nlet chosen = where(rows > 0, a, log(3))\n\
+                let same = where(rows == 1, chosen, rows[1:])\nobserve rows ~ normal(same, exp(both[1]))";
+    assert_eq!(built.model, check_text(&Source::new("m", text)).expect("a correct model"));
 }
 
 #[test]

@@ -162,6 +162,38 @@ fn kidscore_interaction() {
 }
 
 #[test]
+fn autoregression_of_order_five() {
+    check("ark", &USUAL);
+}
+
+#[test]
+fn hidden_markov_model() {
+    check("hmm_example", &USUAL);
+}
+
+#[test]
+fn poisson_counts_on_a_gaussian_process() {
+    check("gp_pois_regr", &Choices { target_accept: 0.95, ..USUAL });
+}
+
+#[test]
+fn earnings_on_height() {
+    check("earn_height", &DENSE);
+}
+
+#[test]
+fn log_earnings_with_an_interaction() {
+    check("logearn_interaction", &DENSE);
+}
+
+/// Five thousand rows and 24 nearly collinear columns: a minute or more.
+#[test]
+#[ignore = "long; run with --ignored"]
+fn diamonds() {
+    check("diamonds", &DENSE);
+}
+
+#[test]
 fn eight_schools_noncentered_by_mams() {
     check("eight_schools_noncentered", &Choices { target_accept: 0.95, ..MAMS });
 }

@@ -124,3 +124,57 @@ times = [math.exp(2 + 0.5 * t) * (-math.log(1 - rng.random())) ** (1 / 1.4) for 
 ends = [rng.uniform(4, 20) for _ in range(n)]
 seen = rounded([max(min(t, e), 0.01) for t, e in zip(times, ends)])
 save("survival", N=n, time=seen, lost=[int(t > e) for t, e in zip(times, ends)], treatment=treatment)
+# Time series, curves, tests and sparse regressions.
+rng = random.Random(23)
+n, y = 120, [1.0]
+while len(y) < n:
+    y.append(0.6 + 0.7 * y[-1] + rng.gauss(0, 0.5))
+save("ar1", N=n, y=rounded(y))
+
+n, y, error = 150, [], 0.0
+while len(y) < n:
+    new = rng.gauss(0, 0.6)
+    y.append(1.0 + 0.6 * (y[-1] if y else 1.0) + 0.4 * error + new)
+    error = new
+save("arma11", N=n, y=rounded(y))
+
+n, y, variance = 200, [], 1.0
+while len(y) < n:
+    y.append(0.5 + math.sqrt(variance) * rng.gauss(0, 1))
+    variance = 0.2 + 0.3 * (y[-1] - 0.5) ** 2 + 0.5 * variance
+save("garch11", N=n, y=rounded(y), sigma1=1.0)
+
+n, y, state = 100, [], 0
+while len(y) < n:
+    state = state if rng.random() < [0.85, 0.9][state] else 1 - state
+    y.append([-1.0, 3.0][state] + rng.gauss(0, 1))
+save("hmm", N=n, K=2, y=rounded(y))
+
+n = 40
+x = sorted(rounded([rng.uniform(0, 10) for _ in range(n)], 2))
+save("gp_regression", N=n, x=x, y=rounded([1.5 * math.sin(v) + rng.gauss(0, 0.4) for v in x]))
+n = 15
+x = [float(2 * i) for i in range(n)]
+save("gp_poisson", N=n, x=x, k=[poisson(math.exp(2 + 1.5 * math.sin(v / 5))) for v in x])
+
+p, i = 40, 10
+ability = [rng.gauss(0, 1) for _ in range(p)]
+items = [(rng.gauss(0, 1), math.exp(rng.gauss(0, 0.4))) for _ in range(i)]
+rows = [(a, b) for a in range(p) for b in range(i)]
+right = [int(rng.random() < 1 / (1 + math.exp(-items[b][1] * (ability[a] - items[b][0])))) for a, b in rows]
+save("item_response", N=p * i, P=p, I=i, person=[a + 1 for a, _ in rows], item=[b + 1 for _, b in rows], y=right)
+
+n, y, h = 150, [], -1.0
+while len(y) < n:
+    y.append(math.exp(h / 2) * rng.gauss(0, 1))
+    h = -1 + 0.95 * (h + 1) + rng.gauss(0, 0.25)
+save("stochastic_volatility", N=n, y=rounded(y))
+
+n, beta = 120, [0.5, -0.4]
+x = [rounded([rng.gauss(0, 1) for _ in beta]) for _ in range(n)]
+rates = [math.exp(1 + sum(a * b for a, b in zip(row, beta))) * rng.gammavariate(3, 1 / 3) for row in x]
+save("negative_binomial", N=n, P=2, X=x, y=[poisson(rate) for rate in rates])
+
+n, beta = 60, [2.0, -1.5] + 18 * [0.0]
+x = [rounded([rng.gauss(0, 1) for _ in beta]) for _ in range(n)]
+save("horseshoe", N=n, P=20, X=x, y=rounded([sum(a * b for a, b in zip(row, beta)) + rng.gauss(0, 1) for row in x]))

@@ -2,14 +2,14 @@
 //!
 //! It gives bounds and sizes their values, folds what depends on data alone, and is the twin that the tape is tested against.
 
+use super::arrays;
 use super::forms::Form;
 use crate::base::Span;
 use crate::math::compound::Compound;
 use crate::math::dist::{self, Role};
-use crate::math::op::Binary;
 use crate::math::special::log_sum_exp;
 use crate::math::vector::{self, Outcome, Part, Sizes, VectorDistribution};
-use crate::model::{Dim, Draw, Param, Reduction, Statement, Typed, TypedIndex, TypedKind};
+use crate::model::{Dim, Draw, Param, Reduction, Scan, Statement, Typed, TypedIndex, TypedKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -42,6 +42,8 @@ pub enum EvaluateError {
     Unbound { name: String, span: Span },
     #[error("position {position} is outside 1..{size}")]
     Position { position: f64, size: usize, span: Span },
+    #[error("`{name}` is looked at in position {position} when only those before {now} are known")]
+    Future { name: String, position: usize, now: usize, span: Span },
     #[error("a shared-response term is evaluated by its own room")]
     Shared { span: Span },
     #[error("a size is {value}")]
@@ -95,7 +97,7 @@ pub fn evaluate(expr: &Typed, env: &Env) -> Result<Value, EvaluateError> {
             }
             value
         }
-        TypedKind::Binary(op, l, r) => elementwise(*op, &evaluate(l, env)?, &evaluate(r, env)?),
+        TypedKind::Binary(op, l, r) => elementwise(&evaluate(l, env)?, &evaluate(r, env)?, |a, b| op.value(a, b)),
         TypedKind::MatMul(l, r) => matmul(&evaluate(l, env)?, &evaluate(r, env)?),
         TypedKind::Transpose(inner) => {
             let value = evaluate(inner, env)?;
@@ -113,15 +115,52 @@ pub fn evaluate(expr: &Typed, env: &Env) -> Result<Value, EvaluateError> {
             Value { shape, values: indices.iter().map(|&i| value.values[i]).collect() }
         }
         TypedKind::Shared(_) => return Err(EvaluateError::Shared { span: expr.span }),
+        TypedKind::Compare(comparison, l, r) => {
+            let (l, r) = (evaluate(l, env)?, evaluate(r, env)?);
+            elementwise(&l, &r, |a, b| f64::from(comparison.holds(a, b)))
+        }
+        TypedKind::Array(op, inputs) => {
+            let inputs = inputs.iter().map(|i| evaluate(i, env)).collect::<Result<Vec<_>, _>>()?;
+            arrays::evaluate(*op, &inputs, &shape(&expr.shape, env)?)
+        }
+        TypedKind::Local { name, value, body } => {
+            let mut inner = env.clone();
+            inner.insert(name.clone(), evaluate(value, env)?);
+            evaluate(body, &inner)?
+        }
+        TypedKind::Scan(scan) => self::scan(scan, shape(&expr.shape, env)?, env)?,
     })
 }
 
-fn elementwise(op: Binary, l: &Value, r: &Value) -> Value {
+/// One state after the other; states that are still to come are NaN.
+fn scan(scan: &Scan, shape: Vec<usize>, env: &Env) -> Result<Value, EvaluateError> {
+    let width: usize = shape[1..].iter().product();
+    let first = size(&scan.first, env)?;
+    let mut values = vec![f64::NAN; shape[0] * width];
+    if let Some(start) = &scan.start {
+        // Fewer states than the start gives are cut off.
+        let start = evaluate(start, env)?.values;
+        let given = start.len().min(values.len());
+        values[..given].copy_from_slice(&start[..given]);
+    }
+    let mut inner = env.clone();
+    inner.insert(scan.state.clone(), Value { shape: shape.clone(), values });
+    for t in first..=shape[0] {
+        inner.insert(scan.index.clone(), Value::scalar(t as f64));
+        let next = evaluate(&scan.step, &inner)?.values;
+        if let Some(states) = inner.get_mut(&scan.state) {
+            states.values[(t - 1) * width..t * width].copy_from_slice(&next);
+        }
+    }
+    Ok(Value { shape, values: inner.remove(&scan.state).map(|s| s.values).unwrap_or_default() })
+}
+
+fn elementwise(l: &Value, r: &Value, f: impl Fn(f64, f64) -> f64) -> Value {
     let shape = if l.shape.is_empty() { r.shape.clone() } else { l.shape.clone() };
     let n = l.values.len().max(r.values.len());
     // A scalar against an empty vector is an empty vector.
     let n = if l.values.is_empty() || r.values.is_empty() { 0 } else { n };
-    Value { shape, values: (0..n).map(|i| op.value(l.at(i), r.at(i))).collect() }
+    Value { shape, values: (0..n).map(|i| f(l.at(i), r.at(i))).collect() }
 }
 
 fn matmul(l: &Value, r: &Value) -> Value {
@@ -143,7 +182,7 @@ fn matmul(l: &Value, r: &Value) -> Value {
     Value { shape, values }
 }
 
-fn reduce(reduction: Reduction, values: &[f64]) -> f64 {
+pub(super) fn reduce(reduction: Reduction, values: &[f64]) -> f64 {
     match reduction {
         Reduction::Sum => values.iter().sum(),
         Reduction::Mean => values.iter().sum::<f64>() / values.len() as f64,
@@ -182,6 +221,19 @@ pub fn element_indices(
                     }
                 };
                 at.values.iter().map(place).collect::<Result<_, _>>()?
+            }
+            TypedIndex::Range(lower, upper, span) => {
+                let (lower, upper) = (signed_size(lower, env)?, signed_size(upper, env)?);
+                // An empty range may stand at either end.
+                let outside = |at: i64| EvaluateError::Position { position: at as f64, size, span: *span };
+                if lower < 1 {
+                    return Err(outside(lower));
+                }
+                if upper > size as i64 || upper < lower - 1 {
+                    return Err(outside(upper));
+                }
+                shape.push((upper - lower + 1) as usize);
+                (lower as usize - 1..upper as usize).collect()
             }
         };
         indices = indices.iter().flat_map(|&i| along.iter().map(move |&a| i * size + a)).collect();

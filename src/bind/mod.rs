@@ -2,6 +2,7 @@
 //!
 //! The Plan is what is hashed, stored and re-run.
 
+mod arrays;
 pub mod evaluate;
 mod forms;
 pub(crate) mod layout;
@@ -14,6 +15,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arrays::linspace;
 pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale, parameter_values};
 pub use forms::{Form, FormError};
 pub(crate) use layout::element_labels;

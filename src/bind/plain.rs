@@ -100,6 +100,7 @@ fn check_one(declared: &Data, arrays: &Arrays, env: &Env) -> Result<super::Value
 pub(super) fn explain(error: &EvaluateError, place: Span) -> Diagnostic {
     let (span, help) = match error {
         EvaluateError::Position { span, .. } => (*span, Some("positions start at 1")),
+        EvaluateError::Future { span, .. } => (*span, Some("a step may look back alone")),
         EvaluateError::Unbound { span, .. } | EvaluateError::Shared { span } => (*span, None),
         EvaluateError::Size { .. } => (place, Some("sizes cannot be negative")),
     };

@@ -111,6 +111,7 @@ fn describe_model(model: &Model) -> String {
                 format!("{} {name}: one per stream, term {name} ~ {}", role.keyword(), draw.family)
             }
             Statement::SharedObserve => "term recording ~ normal: the latent is integrated out".to_string(),
+            Statement::LogDensity { label, .. } => format!("term {label}: a scalar"),
             Statement::Minimize { .. } => "minimize: a scalar".to_string(),
         };
         out.push_str(&line);

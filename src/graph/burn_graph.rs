@@ -2,6 +2,7 @@
 //!
 //! Every value is a tensor of shape [chains, elements], or [1, elements] where it does not depend on a parameter.
 
+use super::array_function::{ArrayFunction, Pairwise};
 use super::constrain_op::constrain;
 use super::coordinates::finite;
 use super::density::{Evaluator, LogDensity, Rejection};
@@ -173,7 +174,15 @@ impl<B: Backend> Builder<'_, B> {
         if !node.op.operands().iter().any(|&o| program.nodes[o].len == 0) {
             return None;
         }
+        let some = node.op.operands().iter().any(|&o| program.nodes[o].len > 0);
         let value = match &node.op {
+            Op::Join { .. } => return None,
+            Op::Array { .. } if some => return None,
+            Op::Array { function, .. } => {
+                let mut out = vec![0.0; node.len];
+                let done = function.forward(&[], &mut out, function.workspace().as_mut());
+                return Some(self.constant_tensor(if done.is_ok() { &out } else { &[f64::NAN] }));
+            }
             Op::Reduce(reduction, _) => reduce(*reduction, &[]),
             _ => 0.0,
         };
@@ -204,6 +213,8 @@ impl<B: Backend> Builder<'_, B> {
                 let indices = Tensor::<Autodiff<B>, 1, Int>::from_data(TensorData::new(indices, [n]), self.device);
                 self.tensors[*source].clone().select(1, indices)
             }
+            Op::Join { inputs } => self.joined(program, inputs),
+            Op::Array { function, inputs } => host_op::array(self.joined(program, inputs), function, node.len)?,
             Op::Reduce(Reduction::Sum, a) => self.tensors[*a].clone().sum_dim(1),
             Op::Reduce(Reduction::Mean, a) => self.tensors[*a].clone().mean_dim(1),
             Op::Reduce(reduction, a) => {
@@ -223,7 +234,7 @@ impl<B: Backend> Builder<'_, B> {
                 result.sum_dim(1)
             }
             Op::LogMass { distribution, lower, upper, arguments, count } => {
-                let input = self.joined(arguments);
+                let input = self.joined(program, arguments);
                 let lengths: Vec<usize> = arguments.iter().map(|&a| program.nodes[a].len).collect();
                 scalar_op(input, |x, d| {
                     let parts = split(x, &lengths);
@@ -231,7 +242,7 @@ impl<B: Backend> Builder<'_, B> {
                 })?
             }
             Op::Structured { term, inputs } => {
-                let input = self.joined(inputs);
+                let input = self.joined(program, inputs);
                 let lengths: Vec<usize> = inputs.iter().map(|&i| program.nodes[i].len).collect();
                 let mut workspace: Box<dyn Any + Send> = term.workspace();
                 scalar_op(input, |x, d| {
@@ -248,11 +259,11 @@ impl<B: Backend> Builder<'_, B> {
         })
     }
 
-    /// The operands side by side, one row per chain.
-    fn joined(&self, ids: &[NodeId]) -> T<B> {
-        let chains = ids.iter().map(|&id| self.tensors[id].dims()[0]).max().unwrap_or(1);
-        let parts = ids
-            .iter()
+    /// The operands side by side, one row per chain; those of size zero have no tensors.
+    fn joined(&self, program: &Program, ids: &[NodeId]) -> T<B> {
+        let ids = || ids.iter().filter(|&&id| program.nodes[id].len > 0);
+        let chains = ids().map(|&id| self.tensors[id].dims()[0]).max().unwrap_or(1);
+        let parts = ids()
             .map(|&id| {
                 let t = self.tensors[id].clone();
                 let n = t.dims()[1];
@@ -327,6 +338,10 @@ fn unary<B: Backend>(op: Unary, x: T<B>) -> Option<T<B>> {
         // Through tanh it neither overflows nor loses its gradient.
         Unary::Logistic => x.mul_scalar(0.5).tanh().add_scalar(1.0).mul_scalar(0.5),
         Unary::Expm1
+        | Unary::Log1m
+        | Unary::Log1mExp
+        | Unary::NormalQuantile
+        | Unary::Step
         | Unary::Tan
         | Unary::Atan
         | Unary::Logit
@@ -358,5 +373,12 @@ fn binary<B: Backend>(op: Binary, a: T<B>, b: T<B>) -> T<B> {
         Binary::Mul => a * b,
         Binary::Div => a / b,
         Binary::Pow => a.powf(b),
+        Binary::Min => a.min_pair(b),
+        Binary::Max => a.max_pair(b),
+        Binary::LnBeta => {
+            let function: Arc<dyn ArrayFunction> = Arc::new(Pairwise { op });
+            let nan = a.clone().mul_scalar(f64::NAN);
+            host_op::array(Tensor::cat(vec![a, b], 1), &function, n).unwrap_or(nan)
+        }
     }
 }

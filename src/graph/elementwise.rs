@@ -12,6 +12,7 @@ pub(super) fn binary(op: Binary, a: &[f64], b: &[f64], out: &mut [f64]) {
         Binary::Mul => zip(a, b, out, |a, b| a * b),
         Binary::Div => zip(a, b, out, |a, b| a / b),
         Binary::Pow => zip(a, b, out, f64::powf),
+        Binary::Min | Binary::Max | Binary::LnBeta => zip(a, b, out, |a, b| op.value(a, b)),
     }
 }
 
@@ -29,7 +30,9 @@ pub(super) fn add_left_adjoint(op: Binary, x: &[f64], y: &[f64], g: &[f64], out:
         Binary::Add | Binary::Sub => accumulate(x, y, g, out, |_, _| 1.0),
         Binary::Mul => accumulate(x, y, g, out, |_, y| y),
         Binary::Div => accumulate(x, y, g, out, |_, y| 1.0 / y),
-        Binary::Pow => accumulate(x, y, g, out, |x, y| y * x.powf(y - 1.0)),
+        Binary::Pow | Binary::Min | Binary::Max | Binary::LnBeta => {
+            accumulate(x, y, g, out, |x, y| op.left_derivative(x, y));
+        }
     }
 }
 
@@ -40,8 +43,9 @@ pub(super) fn add_right_adjoint(op: Binary, x: &[f64], y: &[f64], g: &[f64], out
         Binary::Sub => accumulate(x, y, g, out, |_, _| -1.0),
         Binary::Mul => accumulate(x, y, g, out, |x, _| x),
         Binary::Div => accumulate(x, y, g, out, |x, y| -x / (y * y)),
-        // 0^y is flat in y.
-        Binary::Pow => accumulate(x, y, g, out, |x, y| if x == 0.0 { 0.0 } else { x.powf(y) * x.ln() }),
+        Binary::Pow | Binary::Min | Binary::Max | Binary::LnBeta => {
+            accumulate(x, y, g, out, |x, y| op.right_derivative(x, y));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::program::{Node, NodeId, Op, Output, Program};
 use super::structured::{FilteredTerm, GriddedKind, GriddedTerm, Structured};
-use crate::bind::{Block, EvaluateError, Form, Plan, SharedPlan, Value, evaluate};
+use crate::bind::{Block, Env, EvaluateError, Form, Plan, SharedPlan, Value, evaluate};
 use crate::lang::ast::WeightRole;
 use crate::math::compound::Compound;
 use crate::math::dist::{self, Distribution};
@@ -24,6 +24,8 @@ pub enum LowerError {
     Filtered(#[from] TermError),
     #[error(transparent)]
     Gridded(#[from] GriddedError),
+    #[error("the step of `{name}` has a part that cannot change with its position: {part}")]
+    Step { name: String, part: &'static str },
     #[error("`{name}` is not part of the plan")]
     Missing { name: String },
 }
@@ -33,7 +35,7 @@ pub enum LowerError {
 /// # Errors
 /// Positions outside an axis, and recordings that a structured term cannot take.
 pub fn lower(plan: &Plan) -> Result<Program, LowerError> {
-    let mut lowerer = Lowerer::default();
+    let mut lowerer = Lowerer { values: plan.values.clone(), ..Lowerer::default() };
     let gridded = match (&plan.model.shared, &plan.shared) {
         (Some(shared), Some(s)) if s.grid_step.is_some() => Some(Arc::new(gridded_from_plan(shared, s)?)),
         _ => None,
@@ -67,6 +69,8 @@ pub(super) struct Lowerer {
     reports: Vec<Output>,
     /// Quantities by name, with their shapes.
     pub(super) names: BTreeMap<String, (NodeId, Vec<usize>)>,
+    /// Everything known from data alone.
+    pub(super) values: Env,
     /// Sampled coordinates by the name of their parameter.
     pub(super) sampled: BTreeMap<String, NodeId>,
 }
@@ -99,7 +103,7 @@ impl Lowerer {
         self.names.get(name).cloned().ok_or_else(|| LowerError::Missing { name: name.to_string() })
     }
 
-    fn constant_value(&mut self, value: Value) -> (NodeId, Vec<usize>) {
+    pub fn constant_value(&mut self, value: Value) -> (NodeId, Vec<usize>) {
         let len = value.values.len();
         (self.push(Op::Constant(value.values.into()), len, false), value.shape)
     }
@@ -152,6 +156,10 @@ impl Lowerer {
                 if let (Some(shared), Some(s)) = (&plan.model.shared, &plan.shared) {
                     self.filtered(plan, shared, s)?;
                 }
+            }
+            Statement::LogDensity { label, value } => {
+                let (node, _) = self.expression(plan, value)?;
+                self.terms.push((label.clone(), node));
             }
             Statement::Minimize { value } => match (&plan.model.shared, gridded) {
                 (Some(shared), Some(problem)) => self.gridded(plan, shared, problem)?,
@@ -220,8 +228,8 @@ impl Lowerer {
         }
         self.density(label.clone(), distribution, x, arguments.clone());
         if let Some((lo, hi)) = &draw.truncation {
-            let lower = evaluate(lo, &plan.values)?.values[0];
-            let upper = evaluate(hi, &plan.values)?.values[0];
+            let lower = evaluate(lo, &self.values)?.values[0];
+            let upper = evaluate(hi, &self.values)?.values[0];
             self.log_mass(label, distribution, lower, upper, arguments, count);
         }
         Ok(())
@@ -332,7 +340,7 @@ impl Lowerer {
 
     pub(super) fn expression(&mut self, plan: &Plan, expr: &Typed) -> Result<(NodeId, Vec<usize>), LowerError> {
         if expr.data_only {
-            let value = evaluate(expr, &plan.values)?;
+            let value = evaluate(expr, &self.values)?;
             return Ok(self.constant_value(value));
         }
         match &expr.kind {
@@ -377,12 +385,23 @@ impl Lowerer {
             }
             TypedKind::Index(base, positions) => {
                 let (source, base_shape) = self.expression(plan, base)?;
-                let (shape, indices) = crate::bind::evaluate::element_indices(&base_shape, positions, &plan.values)?;
+                let (shape, indices) = crate::bind::evaluate::element_indices(&base_shape, positions, &self.values)?;
                 let len = indices.len();
                 Ok((self.push(Op::Gather { source, indices: indices.into() }, len, true), shape))
             }
+            TypedKind::Array(op, inputs) => self.array(plan, *op, inputs, &expr.shape),
+            TypedKind::Local { name, value, body } => {
+                if value.data_only {
+                    let known = evaluate(value, &self.values)?;
+                    self.values.insert(name.clone(), known);
+                }
+                let lowered = self.expression(plan, value)?;
+                self.names.insert(name.clone(), lowered);
+                self.expression(plan, body)
+            }
+            TypedKind::Scan(scan) => self.scan(plan, scan, &expr.shape),
             // The checker builds the other kinds from data alone, or as terms of an objective.
-            TypedKind::Number(_) | TypedKind::Pair(..) | TypedKind::Shared(_) => {
+            TypedKind::Number(_) | TypedKind::Pair(..) | TypedKind::Compare(..) | TypedKind::Shared(_) => {
                 Err(LowerError::Evaluate(EvaluateError::Shared { span: expr.span }))
             }
         }

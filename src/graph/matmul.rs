@@ -1,5 +1,7 @@
 //! Small dense products over row-major slices, forward and reverse, in flat loops.
 
+pub(super) use crate::math::dense::{axpy, dot};
+
 /// `out = a @ b` with a `[m, k]`, b `[k, n]`.
 pub(super) fn product(a: &[f64], b: &[f64], m: usize, k: usize, n: usize, out: &mut [f64]) {
     out.fill(0.0);
@@ -38,26 +40,6 @@ pub(super) fn add_right_adjoint(a: &[f64], g: &[f64], m: usize, k: usize, n: usi
         for p in 0..k {
             axpy(a[i * k + p], &g[i * n..(i + 1) * n], &mut gb[p * n..(p + 1) * n]);
         }
-    }
-}
-
-/// Sum of products, in four interleaved partial sums so that the loop vectorises.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut partial = [0.0; 4];
-    let (ca, cb) = (a.chunks_exact(4), b.chunks_exact(4));
-    let tail: f64 = ca.remainder().iter().zip(cb.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in ca.zip(cb) {
-        for i in 0..4 {
-            partial[i] += x[i] * y[i];
-        }
-    }
-    (partial[0] + partial[1]) + (partial[2] + partial[3]) + tail
-}
-
-/// `y += a * x`
-pub(super) fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y += a * x;
     }
 }
 

@@ -1,5 +1,6 @@
 //! The program: a Plan as a list of array operations in order, the common form of both lowerings.
 
+use super::array_function::ArrayFunction;
 use super::constrain_op::Pieces;
 use super::structured::Structured;
 use crate::math::dist::Distribution;
@@ -42,6 +43,15 @@ pub enum Op {
         pieces: Pieces,
         source: NodeId,
     },
+    /// The inputs, one after the other.
+    Join {
+        inputs: Vec<NodeId>,
+    },
+    /// A function of whole arrays with a hand-written adjoint.
+    Array {
+        function: Arc<dyn ArrayFunction>,
+        inputs: Vec<NodeId>,
+    },
     /// Sum of the log densities of all elements of `x`; scalar arguments broadcast.
     Density {
         distribution: &'static Distribution,
@@ -74,7 +84,7 @@ impl Op {
             Op::Binary(_, a, b) | Op::MatMul { a, b, .. } => vec![*a, *b],
             Op::Density { x, arguments, .. } => std::iter::once(*x).chain(arguments.iter().copied()).collect(),
             Op::LogMass { arguments, .. } => arguments.clone(),
-            Op::Structured { inputs, .. } => inputs.clone(),
+            Op::Structured { inputs, .. } | Op::Array { inputs, .. } | Op::Join { inputs } => inputs.clone(),
         }
     }
 }
@@ -164,6 +174,8 @@ impl fmt::Display for Program {
                 Op::LogMass { distribution, lower, upper, .. } => {
                     format!("log_mass {} [{lower}, {upper}] {operands}", distribution.name)
                 }
+                Op::Join { .. } => format!("join {operands}"),
+                Op::Array { function, .. } => format!("{} {operands}", function.name()),
                 Op::Structured { term, .. } => format!("{} {operands}", term.name()),
             };
             writeln!(f, "%{id} [{}] = {text}", node.len)?;

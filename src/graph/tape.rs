@@ -42,11 +42,15 @@ impl Tape {
             if !matches!(node.op, Op::Constant(_)) {
                 size += node.len;
             }
-            if has_partials(&node.op) {
+            // A function of arrays keeps its joined inputs in front of their gradient.
+            if let Op::Array { inputs, .. } = &node.op {
+                partial_size += 2 * joined_len(&program, inputs);
+            } else if has_partials(&node.op) {
                 partial_size += node.op.operands().iter().map(|&o| program.nodes[o].len).sum::<usize>();
             }
             workspaces.push(match &node.op {
                 Op::Structured { term, .. } => Some(term.workspace()),
+                Op::Array { function, .. } => Some(function.workspace()),
                 _ => None,
             });
         }
@@ -137,6 +141,15 @@ impl Tape {
                 }
                 Op::Reduce(reduction, a) => out[0] = reduce(*reduction, get(*a)),
                 Op::Constrain { pieces, source } => pieces.forward(get(*source), out),
+                Op::Join { inputs } => copy_joined(inputs, get, out),
+                Op::Array { function, inputs } => {
+                    let from = self.partial_start[id];
+                    let joined = &mut self.partials[from..from + joined_len(&program, inputs)];
+                    copy_joined(inputs, get, joined);
+                    let workspace = self.workspaces[id].as_deref_mut();
+                    let Some(workspace) = workspace else { return Err(Rejection::NotFinite { value: f64::NAN }) };
+                    function.forward(joined, out, workspace)?;
+                }
                 Op::Density { distribution, x, arguments } => {
                     let slots = &mut self.partials[self.partial_start[id]..];
                     let x_len = program.nodes[*x].len;
@@ -245,6 +258,32 @@ impl Tape {
                         pieces.add_adjoint(get(*source), get(id), g, gs);
                     }
                 }
+                Op::Join { inputs } => {
+                    let mut at = 0;
+                    for &i in inputs {
+                        let len = program.nodes[i].len;
+                        if let Some(gi) = adjoint(&program, start, earlier, i) {
+                            matmul::axpy(1.0, &g[at..at + len], gi);
+                        }
+                        at += len;
+                    }
+                }
+                Op::Array { function, inputs } => {
+                    let (from, len) = (self.partial_start[id], joined_len(&program, inputs));
+                    let (joined, gradient) = self.partials[from..from + 2 * len].split_at_mut(len);
+                    gradient.fill(0.0);
+                    let Some(workspace) = self.workspaces[id].as_deref_mut() else { continue };
+                    let out = &values[start[id]..start[id] + node.len];
+                    function.reverse(joined, out, g, gradient, workspace);
+                    let mut at = 0;
+                    for &i in inputs {
+                        let len = program.nodes[i].len;
+                        if let Some(gi) = adjoint(&program, start, earlier, i) {
+                            matmul::axpy(1.0, &gradient[at..at + len], gi);
+                        }
+                        at += len;
+                    }
+                }
                 Op::Density { .. } | Op::LogMass { .. } | Op::Structured { .. } => {
                     let mut at = self.partial_start[id];
                     for o in node.op.operands() {
@@ -257,6 +296,22 @@ impl Tape {
                 }
             }
         }
+    }
+}
+
+/// Number of elements of all inputs together.
+fn joined_len(program: &Program, inputs: &[NodeId]) -> usize {
+    inputs.iter().map(|&i| program.nodes[i].len).sum()
+}
+
+/// Copies the inputs one after the other.
+fn copy_joined<'a>(inputs: &[NodeId], get: impl Fn(NodeId) -> &'a [f64], out: &mut [f64]) {
+    let mut rest = out;
+    for &i in inputs {
+        let input = get(i);
+        let (head, tail) = rest.split_at_mut(input.len());
+        head.copy_from_slice(input);
+        rest = tail;
     }
 }
 

@@ -42,8 +42,14 @@ pub enum ItemKind {
     Let { name: Ident, value: Expr },
     /// `report tau2 = tau * tau`
     Report { name: Ident, value: Expr },
+    /// `function f(a, b) = a + exp(b)`
+    Function { name: Ident, parameters: Vec<Ident>, body: Body },
+    /// `scan h[t in 2:N] from start = a + b * h[t - 1]`
+    Scan { name: Ident, index: Ident, first: Expr, last: Expr, start: Option<Expr>, body: Body },
     /// `observe y ~ normal(theta, sigma)`
     Observe { value: Expr, draw: Draw },
+    /// `log_density log_sum_exp(a)`
+    LogDensity { value: Expr },
     /// `beta ~ normal(0, 1)`
     Tilde { value: Expr, draw: Draw },
     /// `minimize balanced_squares(x, response(z) * w) + 1e-3 * ridge(w)`
@@ -89,6 +95,13 @@ impl Paths {
             Paths::PerComponent => " per component",
         }
     }
+}
+
+/// What a function or a step of a `scan` computes: named intermediate values, then the value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    pub lets: Vec<(Ident, Expr)>,
+    pub value: Expr,
 }
 
 /// What a per-stream parameter of a shared-response model is for.
@@ -183,6 +196,10 @@ pub enum ExprKind {
     Call(Ident, Vec<Expr>),
     /// `x[i, j]`
     Index(Box<Expr>, Vec<Index>),
+    /// `[a, b, c]`
+    Array(Vec<Expr>),
+    /// `axis = 1`, an argument of a call.
+    Named(Ident, Box<Expr>),
 }
 
 /// One position in square brackets.
@@ -191,6 +208,8 @@ pub enum Index {
     /// `:`, the whole axis.
     All(Span),
     At(Expr),
+    /// `2:N`, `:N` or `2:`
+    Range(Option<Expr>, Option<Expr>, Span),
 }
 
 /// The binary operators.
@@ -203,6 +222,12 @@ pub enum Operator {
     Pow,
     /// `@`, the matrix product.
     MatMul,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
 }
 
 impl Operator {
@@ -215,12 +240,24 @@ impl Operator {
             Operator::Div => "/",
             Operator::Pow => "^",
             Operator::MatMul => "@",
+            Operator::Less => "<",
+            Operator::LessEqual => "<=",
+            Operator::Greater => ">",
+            Operator::GreaterEqual => ">=",
+            Operator::Equal => "==",
+            Operator::NotEqual => "!=",
         }
     }
 
     /// Binding strength; larger binds tighter.
     pub fn precedence(self) -> u8 {
         match self {
+            Operator::Less
+            | Operator::LessEqual
+            | Operator::Greater
+            | Operator::GreaterEqual
+            | Operator::Equal
+            | Operator::NotEqual => 0,
             Operator::Add | Operator::Sub => 1,
             Operator::Mul | Operator::Div | Operator::MatMul => 2,
             Operator::Pow => 4,

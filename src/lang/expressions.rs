@@ -19,7 +19,7 @@ impl Parser {
             return Ok(out);
         }
         loop {
-            out.push(self.expression()?);
+            out.push(self.condition()?);
             if self.take_sign(close) {
                 return Ok(out);
             }
@@ -37,6 +37,52 @@ impl Parser {
 
     pub fn expression(&mut self) -> Parsed<Expr> {
         self.nested(|parser| parser.binary(1))
+    }
+
+    /// An expression, or a comparison of two.
+    pub fn condition(&mut self) -> Parsed<Expr> {
+        let left = self.expression()?;
+        let operator = match self.peek() {
+            TokenKind::Sign("<") => Operator::Less,
+            TokenKind::Sign("<=") => Operator::LessEqual,
+            TokenKind::Sign(">") => Operator::Greater,
+            TokenKind::Sign(">=") => Operator::GreaterEqual,
+            TokenKind::Sign("==") => Operator::Equal,
+            TokenKind::Sign("!=") => Operator::NotEqual,
+            _ => return Ok(left),
+        };
+        self.count_operation(self.span())?;
+        self.advance();
+        let right = self.expression()?;
+        let span = left.span.to(right.span);
+        Ok(Expr { kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)), span })
+    }
+
+    /// The arguments of a call, up to and with the closing bracket: by position, or by name as in `axis = 1`.
+    fn call_arguments(&mut self) -> Parsed<Vec<Expr>> {
+        let mut out = Vec::new();
+        if self.take_sign(")") {
+            return Ok(out);
+        }
+        loop {
+            let start = self.span();
+            let named = matches!(self.peek(), TokenKind::Word(_)) && self.peek_second() == Some(&TokenKind::Sign("="));
+            if named {
+                let name = self.ident("the name of an argument")?;
+                self.advance();
+                let value = self.expression()?;
+                let span = start.to(value.span);
+                out.push(Expr { kind: ExprKind::Named(name, Box::new(value)), span });
+            } else {
+                out.push(self.condition()?);
+            }
+            if self.take_sign(")") {
+                return Ok(out);
+            }
+            if !self.take_sign(",") {
+                return self.fail("`,` or `)`", Some("arguments are separated by commas"));
+            }
+        }
     }
 
     /// Reads an inner part of an expression, unless brackets and signs already stand too deep around it.
@@ -121,19 +167,12 @@ impl Parser {
             let mut indices = Vec::new();
             loop {
                 let span = self.span();
-                if self.take_sign(":") {
-                    indices.push(Index::All(span));
-                } else {
-                    indices.push(Index::At(self.expression()?));
-                }
+                indices.push(self.position(span)?);
                 if self.take_sign("]") {
                     break;
                 }
                 if !self.take_sign(",") {
-                    let help = match self.peek() {
-                        TokenKind::Sign(":") => "there are no ranges; `:` alone takes the whole axis",
-                        _ => "positions are separated by commas, as in `X[1, 2]` or `X[:, 2]`",
-                    };
+                    let help = "positions are separated by commas, as in `X[1, 2]`, `X[:, 2]` or `x[2:N]`";
                     return self.fail("`,` or `]`", Some(help));
                 }
             }
@@ -141,6 +180,21 @@ impl Parser {
             expr = Expr { kind: ExprKind::Index(Box::new(expr), indices), span };
         }
         Ok(expr)
+    }
+
+    /// `i`, `:`, `2:N`, `:N` or `2:`
+    fn position(&mut self, start: Span) -> Parsed<Index> {
+        let lower = if self.is_sign(":") { None } else { Some(self.expression()?) };
+        if !self.take_sign(":") {
+            return match lower {
+                Some(at) => Ok(Index::At(at)),
+                None => self.fail("a position", None),
+            };
+        }
+        let open = self.is_sign(",") || self.is_sign("]");
+        let upper = if open { None } else { Some(self.expression()?) };
+        let span = start.to(self.previous_span());
+        Ok(if lower.is_none() && upper.is_none() { Index::All(span) } else { Index::Range(lower, upper, span) })
     }
 
     fn primary(&mut self) -> Parsed<Expr> {
@@ -158,7 +212,7 @@ impl Parser {
                 }
                 self.advance();
                 if self.take_sign("(") {
-                    let arguments = self.list(")")?;
+                    let arguments = self.call_arguments()?;
                     let whole = span.to(self.previous_span());
                     return Ok(Expr { kind: ExprKind::Call(Ident { name, span }, arguments), span: whole });
                 }
@@ -166,10 +220,16 @@ impl Parser {
             }
             TokenKind::Sign("(") => {
                 self.advance();
-                let mut inner = self.expression()?;
+                let mut inner = self.condition()?;
                 self.expect(")", None)?;
                 inner.span = span.to(self.previous_span());
                 Ok(inner)
+            }
+            TokenKind::Sign("[") => {
+                self.count_operation(span)?;
+                self.advance();
+                let elements = self.list("]")?;
+                Ok(Expr { kind: ExprKind::Array(elements), span: span.to(self.previous_span()) })
             }
             _ => self.fail(
                 "a value",

@@ -25,28 +25,46 @@ fn statement(kind: &ItemKind) -> String {
         }
         ItemKind::Let { name, value } => format!("let {} = {}", name.name, format_expression(value)),
         ItemKind::Report { name, value } => format!("report {} = {}", name.name, format_expression(value)),
-        ItemKind::Observe { value, draw } => format!("observe {} ~ {}", format_expression(value), distribution(draw)),
-        ItemKind::Tilde { value, draw } => format!("{} ~ {}", format_expression(value), distribution(draw)),
-        ItemKind::Minimize { value } => format!("minimize {}", format_expression(value)),
+        ItemKind::Function { name, parameters, body } => {
+            format!("function {}({}){}", name.name, list(parameters, |p| p.name.clone()), block(body))
+        }
+        ItemKind::Scan { name, index, first, last, start, body } => {
+            let from = start.as_ref().map(|s| format!(" from {}", operand(s))).unwrap_or_default();
+            let (first, last) = (operand(first), operand(last));
+            format!("scan {}[{} in {first}:{last}]{from}{}", name.name, index.name, block(body))
+        }
+        ItemKind::Observe { value, draw } => format!("observe {} ~ {}", operand(value), distribution(draw)),
+        ItemKind::Tilde { value, draw } => format!("{} ~ {}", operand(value), distribution(draw)),
+        ItemKind::LogDensity { value } => format!("log_density {}", operand(value)),
+        ItemKind::Minimize { value } => format!("minimize {}", operand(value)),
         ItemKind::Recording { name, standardized } => {
             format!("recording {}{}", name.name, if *standardized { " standardized" } else { "" })
         }
-        ItemKind::Factors { name, value } => format!("factors {} = {}", name.name, format_expression(value)),
+        ItemKind::Factors { name, value } => format!("factors {} = {}", name.name, operand(value)),
         ItemKind::Response { modality, family, arguments, per_participant, weight } => {
             let per = if *per_participant { " per participant" } else { "" };
-            let weight = weight.as_ref().map(|w| format!(" weight {}", format_expression(w))).unwrap_or_default();
+            let weight = weight.as_ref().map(|w| format!(" weight {}", operand(w))).unwrap_or_default();
             format!("response {} = {}({}){per}{weight}", modality.name, family.name, list(arguments, argument))
         }
         ItemKind::LatentProcess { name, family, arguments } => {
             format!("latent {} ~ {}({})", name.name, family.name, list(arguments, argument))
         }
         ItemKind::LatentGrid { name, step, paths } => {
-            format!("latent {} on grid({}){}", name.name, format_expression(step), paths.suffix())
+            format!("latent {} on grid({}){}", name.name, operand(step), paths.suffix())
         }
         ItemKind::Weight { role, name, prior } => {
             format!("{} {}{}", role.keyword(), name.name, tilde(prior.as_ref()))
         }
     }
+}
+
+/// ` = value`, or the lines of a block in braces.
+fn block(body: &Body) -> String {
+    if body.lets.is_empty() {
+        return format!(" = {}", format_expression(&body.value));
+    }
+    let lines = body.lets.iter().map(|(name, value)| format!("    let {} = {}\n", name.name, format_expression(value)));
+    format!(" {{\n{}    {}\n}}", lines.collect::<String>(), format_expression(&body.value))
 }
 
 fn list<T>(items: &[T], one: impl Fn(&T) -> String) -> String {
@@ -59,12 +77,11 @@ fn sizes(dims: &[Expr]) -> String {
 
 fn limits(bounds: Option<&Bounds>) -> String {
     let Some(bounds) = bounds else { return String::new() };
-    let side = |bound: &Bound, sign: &str| {
-        format!(" {sign}{} {}", if bound.strict { "" } else { "=" }, format_expression(&bound.value))
-    };
+    let side =
+        |bound: &Bound, sign: &str| format!(" {sign}{} {}", if bound.strict { "" } else { "=" }, operand(&bound.value));
     match (&bounds.lower, &bounds.upper) {
         (Some(lo), Some(hi)) if !lo.strict && !hi.strict => {
-            format!(" in [{}, {}]", format_expression(&lo.value), format_expression(&hi.value))
+            format!(" in [{}, {}]", operand(&lo.value), operand(&hi.value))
         }
         (lo, hi) => {
             lo.as_ref().map(|b| side(b, ">")).unwrap_or_default()
@@ -80,7 +97,7 @@ fn tilde(draw: Option<&Draw>) -> String {
 fn distribution(draw: &Draw) -> String {
     let mut out = format!("{}({})", draw.family.name, list(&draw.arguments, format_expression));
     if let Some((lo, hi)) = &draw.truncation {
-        out.push_str(&format!(" in [{}, {}]", format_expression(lo), format_expression(hi)));
+        out.push_str(&format!(" in [{}, {}]", operand(lo), operand(hi)));
     }
     if let Some(Censoring { above, marks }) = &draw.censoring {
         let side = if *above { "above" } else { "below" };
@@ -94,7 +111,7 @@ fn distribution(draw: &Draw) -> String {
 
 fn argument(argument: &Argument) -> String {
     let name = argument.name.as_ref().map_or("", |n| n.name.as_str());
-    let value = argument.value.as_ref().map(format_expression).unwrap_or_default();
+    let value = argument.value.as_ref().map(operand).unwrap_or_default();
     let equals = if name.is_empty() || value.is_empty() { "" } else { " = " };
     let (prior, bounds) = (tilde(argument.prior.as_ref()), limits(argument.bounds.as_ref()));
     format!("{name}{equals}{value}{prior}{bounds}")
@@ -132,10 +149,16 @@ pub fn format_expression(expr: &Expr) -> String {
         ExprKind::Index(base, indices) => {
             let one = |i: &Index| match i {
                 Index::All(_) => ":".to_string(),
-                Index::At(e) => format_expression(e),
+                Index::At(e) => operand(e),
+                Index::Range(lower, upper, _) => {
+                    let side = |e: &Option<Expr>| e.as_ref().map(operand).unwrap_or_default();
+                    format!("{}:{}", side(lower), side(upper))
+                }
             };
             format!("{}[{}]", wrapped(base, ATOM), list(indices, one))
         }
+        ExprKind::Array(elements) => format!("[{}]", list(elements, format_expression)),
+        ExprKind::Named(name, value) => format!("{} = {}", name.name, operand(value)),
     }
 }
 
@@ -146,6 +169,11 @@ fn precedence(expr: &Expr) -> u8 {
         ExprKind::Number { value, .. } if value.is_sign_negative() => UNARY_MINUS,
         _ => ATOM,
     }
+}
+
+/// The text of an expression where a comparison needs brackets.
+fn operand(expr: &Expr) -> String {
+    wrapped(expr, Operator::Add.precedence())
 }
 
 fn wrapped(expr: &Expr, least: u8) -> String {

@@ -1,6 +1,6 @@
 //! Text to tokens; comments, line continuations and the balance of brackets end here.
 
-use super::words::{KEYWORDS, sign_elsewhere};
+use super::words::{BLOCKS, KEYWORDS, sign_elsewhere};
 use crate::base::{Code, Diagnostic, Span};
 
 /// The kinds of token.
@@ -41,15 +41,17 @@ pub struct Token {
     pub span: Span,
 }
 
-const SIGNS: [&str; 21] =
-    [">=", "<=", "+", "-", "*", "/", "^", "@", "~", "=", ">", "<", "(", ")", "[", "]", ",", ":", "{", "}", ";"];
+const SIGNS: [&str; 23] = [
+    "==", "!=", ">=", "<=", "+", "-", "*", "/", "^", "@", "~", "=", ">", "<", "(", ")", "[", "]", ",", ":", "{", "}",
+    ";",
+];
 
 const BRACKETS: [(&str, &str); 3] = [("(", ")"), ("[", "]"), ("{", "}")];
 
 /// Cuts `text` into tokens. A newline inside brackets, before a line that starts with a binary operator or `~`,
 /// or after a line that ends in one, does not end the statement; the first word of a statement always does.
 pub fn tokens(text: &str) -> Vec<Token> {
-    let mut lexer = Lexer { text, at: 0, out: Vec::new(), open: Vec::new() };
+    let mut lexer = Lexer { text, at: 0, out: Vec::new(), open: Vec::new(), block: false };
     if text.starts_with('\u{feff}') {
         lexer.at = '\u{feff}'.len_utf8();
     }
@@ -68,6 +70,8 @@ struct Lexer<'a> {
     out: Vec<Token>,
     /// The brackets that are open, each with the sign that closes it.
     open: Vec<(Span, &'static str)>,
+    /// The statement may have a block in braces, whose lines are statements of their own.
+    block: bool,
 }
 
 impl<'a> Lexer<'a> {
@@ -95,7 +99,10 @@ impl<'a> Lexer<'a> {
         let rest = self.rest();
         if c == '\n' {
             self.at += 1;
-            if self.open.is_empty() || statement_follows(self.rest()) {
+            let in_block = self.block && self.open.last().is_some_and(|(_, close)| *close == "}");
+            if in_block && !statement_follows(self.rest(), true) {
+                self.end_of_line();
+            } else if self.open.is_empty() || statement_follows(self.rest(), false) {
                 self.newline();
             }
         } else if c.is_whitespace() {
@@ -106,7 +113,11 @@ impl<'a> Lexer<'a> {
             self.number();
         } else if c.is_alphabetic() || c == '_' {
             let span = self.take(word_length(rest));
-            self.push(TokenKind::Word(self.text[span.start..span.end].to_string()), span);
+            let word = &self.text[span.start..span.end];
+            if self.open.is_empty() && self.out.last().is_none_or(|t| t.kind == TokenKind::Newline) {
+                self.block = BLOCKS.contains(&word);
+            }
+            self.push(TokenKind::Word(word.to_string()), span);
         } else if rest.starts_with("//") || rest.starts_with("/*") {
             self.foreign_comment();
         } else if let Some((sign, help)) = sign_elsewhere(rest) {
@@ -198,7 +209,13 @@ impl<'a> Lexer<'a> {
             self.bad(error);
             self.open.clear();
         }
-        if self.out.last().is_some_and(|t| t.kind != TokenKind::Newline) {
+        self.end_of_line();
+    }
+
+    /// Ends a line, unless nothing stands on it.
+    fn end_of_line(&mut self) {
+        let nothing = [TokenKind::Newline, TokenKind::Sign("{")];
+        if self.out.last().is_some_and(|t| !nothing.contains(&t.kind)) {
             // Just after the last token, so that a message does not point behind a comment.
             let end = self.last_end();
             self.push(TokenKind::Newline, Span::new(end, end));
@@ -206,11 +223,11 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether the next line starts with the first word of a statement.
-fn statement_follows(rest: &str) -> bool {
+/// Whether the next line starts with the first word of a statement; in a block a `let` may follow.
+fn statement_follows(rest: &str, in_block: bool) -> bool {
     let line = rest.trim_start_matches([' ', '\t']);
     let (word, after) = line.split_at(word_length(line));
-    KEYWORDS.contains(&word) && !after.trim_start().starts_with(['(', ',', ')'])
+    KEYWORDS.contains(&word) && !(in_block && word == "let") && !after.trim_start().starts_with(['(', ',', ')'])
 }
 
 /// Length in bytes of the letters, digits and underscores at the start.

@@ -1,6 +1,7 @@
 //! Text to tokens to an AST that mirrors the text; formatter.
 
 pub mod ast;
+mod blocks;
 mod expressions;
 mod format;
 mod lexer;

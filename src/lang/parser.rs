@@ -14,7 +14,7 @@ use crate::base::{Code, Diagnostic, Source, Span};
 /// Every syntax error of the text; after an error, parsing goes on at the next line.
 pub fn parse(source: &Source) -> Result<Ast, Vec<Diagnostic>> {
     let tokens = tokens(&source.text);
-    let mut parser = Parser { tokens, at: 0, errors: Vec::new(), nesting: 0, operations: 0 };
+    let mut parser = Parser { tokens, at: 0, errors: Vec::new(), nesting: 0, operations: 0, in_block: false };
     let ast = parser.model();
     match ast {
         Some(ast) if parser.errors.is_empty() => Ok(ast),
@@ -30,6 +30,8 @@ pub(super) struct Parser {
     pub nesting: usize,
     /// Operations of the statement so far.
     pub operations: usize,
+    /// A block in braces has begun and not ended.
+    pub in_block: bool,
 }
 
 /// The error is already in the list; the statement is given up.
@@ -130,6 +132,14 @@ impl Parser {
             if let Ok(kind) = self.whole_statement() {
                 items.push(Item { span: start.to(self.previous_span()), kind });
             }
+            // Behind an error the rest of the block is left out, as its lines are no statements.
+            while self.in_block && *self.peek() != TokenKind::End {
+                self.in_block = !self.take_sign("}");
+                if self.in_block {
+                    self.advance();
+                }
+            }
+            self.in_block = false;
             self.next_line();
         }
         Some(Ast { name: name.ok()?, items })
@@ -174,7 +184,7 @@ impl Parser {
     }
 
     /// Reports the first token of the statement that the lexer could not make sense of.
-    fn no_bad_token(&mut self) -> Parsed<()> {
+    pub fn no_bad_token(&mut self) -> Parsed<()> {
         let line = self.tokens[self.at..].iter().take_while(|t| t.kind != TokenKind::Newline);
         let bad = line.map(|t| &t.kind).find_map(|kind| match kind {
             TokenKind::Bad(error) => Some(error.as_ref().clone()),

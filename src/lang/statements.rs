@@ -29,14 +29,17 @@ impl Parser {
                 let name = self.ident("a name")?;
                 let help = format!("for example `{word} ratio = a / b`; a parameter is declared with `param`");
                 self.expect("=", Some(&help))?;
-                let value = self.expression()?;
+                let value = self.condition()?;
                 Ok(if word == "let" { ItemKind::Let { name, value } } else { ItemKind::Report { name, value } })
             }
+            "function" => self.function(),
+            "scan" => self.scan(),
             "observe" => {
                 let value = self.expression()?;
                 self.expect("~", Some("for example `observe y ~ normal(mu, sigma)`"))?;
                 Ok(ItemKind::Observe { value, draw: self.draw()? })
             }
+            "log_density" => Ok(ItemKind::LogDensity { value: self.expression()? }),
             "minimize" => Ok(ItemKind::Minimize { value: self.expression()? }),
             "recording" => {
                 let name = self.ident("the name of the recording")?;

@@ -1,12 +1,15 @@
 //! The words of the language, and what users of other languages write in their place.
 
 /// The words that start a statement.
-pub(super) const KEYWORDS: [&str; 13] = [
+pub(super) const KEYWORDS: [&str; 16] = [
     "data",
     "param",
     "let",
     "report",
+    "function",
+    "scan",
     "observe",
+    "log_density",
     "minimize",
     "recording",
     "factors",
@@ -17,14 +20,20 @@ pub(super) const KEYWORDS: [&str; 13] = [
     "noise",
 ];
 
+/// The statements that may hold a block in braces.
+pub(super) const BLOCKS: [&str; 2] = ["function", "scan"];
+
 /// Words that cannot name a quantity.
-pub(super) const RESERVED: [&str; 17] = [
+pub(super) const RESERVED: [&str; 20] = [
     "model",
     "data",
     "param",
     "let",
     "report",
+    "function",
+    "scan",
     "observe",
+    "log_density",
     "minimize",
     "recording",
     "factors",
@@ -62,13 +71,16 @@ const STATEMENTS_ELSEWHERE: [(&[&str], &str); 7] = [
     ),
     (
         &["for", "while", "if", "else"],
-        "there are no loops: operations and distributions work on whole arrays, and `theta[group]` looks values up",
+        "operations and distributions work on whole arrays, `theta[group]` looks values up, `where(c, a, b)` chooses, and `scan` carries a state along",
     ),
     (
-        &["import", "from", "with", "library", "function", "functions"],
+        &["import", "from", "with", "library", "functions"],
         "a model file holds one model and nothing else; data are named on the command line",
     ),
-    (&["target", "likelihood", "obs", "observed"], "the density is written `observe y ~ normal(mu, sigma)`"),
+    (
+        &["target", "likelihood", "obs", "observed"],
+        "the density is written `observe y ~ normal(mu, sigma)`; a term of your own is `log_density ...`",
+    ),
 ];
 
 /// Types of other languages.
@@ -93,12 +105,10 @@ pub(super) fn type_elsewhere(word: &str) -> Option<&'static str> {
 }
 
 /// Signs of other languages, with the fix; the longer ones first.
-const SIGNS_ELSEWHERE: [(&str, &str); 22] = [
+const SIGNS_ELSEWHERE: [(&str, &str); 20] = [
     ("%*%", "the matrix product is written `@`"),
     ("**", "a power is written `^`"),
-    ("+=", "the density is written `observe y ~ ...` or `theta ~ ...`"),
-    ("==", "there are no comparisons; a value is named with `=`"),
-    ("!=", "there are no comparisons"),
+    ("+=", "the density is written `observe y ~ ...` or `theta ~ ...`; a term of your own is `log_density ...`"),
     (".*", "`*` works element by element already"),
     ("./", "`/` works element by element already"),
     (".^", "`^` works element by element already"),

@@ -2,7 +2,9 @@
 
 pub mod compound;
 pub mod constraint;
+pub mod dense;
 pub mod dist;
+pub mod kernel;
 pub mod op;
 pub mod rng;
 pub mod special;

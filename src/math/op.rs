@@ -1,7 +1,8 @@
 //! The elementwise operations every expression is made of: value, derivative, and the algebra that builds them.
 
 use super::special::{
-    bessel_ratio_excess, digamma, erf, erfc, ln_gamma, log_bessel_i0_scaled, log_ndtr, log_ndtr_slope, ndtr, trigamma,
+    bessel_ratio_excess, digamma, erf, erfc, ln_beta, ln_gamma, log_bessel_i0_scaled, log_complement, log_ndtr,
+    log_ndtr_slope, ndtr, ndtri, trigamma,
 };
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,10 @@ pub enum Unary {
     Expm1,
     Log,
     Log1p,
+    /// log(1 - x)
+    Log1m,
+    /// log(1 - exp(x)) for x < 0
+    Log1mExp,
     Sqrt,
     Square,
     Reciprocal,
@@ -34,6 +39,10 @@ pub enum Unary {
     NormalCdf,
     /// Its logarithm.
     LogNormalCdf,
+    /// Standard normal quantile.
+    NormalQuantile,
+    /// 1 from 0 on, 0 below.
+    Step,
     /// log(exp(-|x|) I0(x)), with the modified Bessel function of order zero.
     LogBesselI0Scaled,
 }
@@ -46,6 +55,10 @@ pub enum Binary {
     Mul,
     Div,
     Pow,
+    Min,
+    Max,
+    /// Logarithm of the beta function.
+    LnBeta,
 }
 
 /// log(1 + exp(x)) without overflow.
@@ -73,6 +86,8 @@ impl Unary {
             Unary::Expm1 => x.exp_m1(),
             Unary::Log => x.ln(),
             Unary::Log1p => x.ln_1p(),
+            Unary::Log1m => (-x).ln_1p(),
+            Unary::Log1mExp => log_complement(x),
             Unary::Sqrt => x.sqrt(),
             Unary::Square => x * x,
             Unary::Reciprocal => 1.0 / x,
@@ -91,6 +106,8 @@ impl Unary {
             Unary::Erfc => erfc(x),
             Unary::NormalCdf => ndtr(x),
             Unary::LogNormalCdf => log_ndtr(x),
+            Unary::NormalQuantile => ndtri(x),
+            Unary::Step => f64::from(x >= 0.0),
             Unary::LogBesselI0Scaled => log_bessel_i0_scaled(x),
         }
     }
@@ -105,6 +122,8 @@ impl Unary {
             Unary::Expm1 => x.exp(),
             Unary::Log => 1.0 / x,
             Unary::Log1p => 1.0 / (1.0 + x),
+            Unary::Log1m => -1.0 / (1.0 - x),
+            Unary::Log1mExp => -1.0 / (-x).exp_m1(),
             Unary::Sqrt => 0.5 / y,
             Unary::Square => 2.0 * x,
             Unary::Reciprocal => -y * y,
@@ -129,6 +148,8 @@ impl Unary {
             Unary::Erfc => -FRAC_2_SQRT_PI * (-x * x).exp(),
             Unary::NormalCdf => (-0.5 * x * x).exp() / (2.0 * PI).sqrt(),
             Unary::LogNormalCdf => log_ndtr_slope(x),
+            Unary::NormalQuantile => (0.5 * y * y).exp() * (2.0 * PI).sqrt(),
+            Unary::Step => 0.0,
             Unary::LogBesselI0Scaled => bessel_ratio_excess(x),
         }
     }
@@ -144,6 +165,44 @@ impl Binary {
             Binary::Mul => a * b,
             Binary::Div => a / b,
             Binary::Pow => a.powf(b),
+            Binary::Min => a.min(b),
+            Binary::Max => a.max(b),
+            Binary::LnBeta => ln_beta(a, b),
+        }
+    }
+
+    /// The derivative in `a` at `(a, b)`. Of equals in a minimum or maximum, the left one counts.
+    #[inline]
+    pub fn left_derivative(self, a: f64, b: f64) -> f64 {
+        match self {
+            Binary::Add | Binary::Sub => 1.0,
+            Binary::Mul => b,
+            Binary::Div => 1.0 / b,
+            Binary::Pow => b * a.powf(b - 1.0),
+            Binary::Min => f64::from(a <= b),
+            Binary::Max => f64::from(a >= b),
+            Binary::LnBeta => digamma(a) - digamma(a + b),
+        }
+    }
+
+    /// The derivative in `b` at `(a, b)`; 0^b is flat in b.
+    #[inline]
+    pub fn right_derivative(self, a: f64, b: f64) -> f64 {
+        match self {
+            Binary::Add => 1.0,
+            Binary::Sub => -1.0,
+            Binary::Mul => a,
+            Binary::Div => -a / (b * b),
+            Binary::Pow => {
+                if a == 0.0 {
+                    0.0
+                } else {
+                    a.powf(b) * a.ln()
+                }
+            }
+            Binary::Min => f64::from(b < a),
+            Binary::Max => f64::from(b > a),
+            Binary::LnBeta => digamma(b) - digamma(a + b),
         }
     }
 }

@@ -19,7 +19,7 @@ use super::check::check_text;
 use super::types::Model;
 use crate::base::{Diagnostic, Source, Span};
 use crate::lang::ast::{
-    self, Argument, Ast, Bound, Bounds, Expr, ExprKind, Ident, Index, Item, ItemKind, Operator, Paths, WeightRole,
+    self, Argument, Ast, Body, Bound, Bounds, Expr, ExprKind, Ident, Index, Item, ItemKind, Operator, Paths, WeightRole,
 };
 use crate::lang::format;
 
@@ -43,6 +43,50 @@ pub fn x(value: impl Into<Ex>) -> Ex {
 /// `function(arguments)`, for example `call("exp", [x("eta")])`.
 pub fn call<const N: usize>(function: &str, arguments: [Ex; N]) -> Ex {
     ex(ExprKind::Call(ident(function), arguments.into_iter().map(|a| a.0).collect()))
+}
+
+/// `[elements]`
+pub fn array<const N: usize>(elements: [Ex; N]) -> Ex {
+    ex(ExprKind::Array(elements.into_iter().map(|e| e.0).collect()))
+}
+
+/// What a function or a step of a `scan` computes: `let`s, then the value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block(Body);
+
+/// A block that leads to `value`.
+pub fn block(value: impl Into<Ex>) -> Block {
+    Block(Body { lets: Vec::new(), value: value.into().0 })
+}
+
+impl Block {
+    /// `let name = value`, behind the `let`s so far.
+    pub fn define(mut self, name: &str, value: impl Into<Ex>) -> Self {
+        self.0.lets.push((ident(name), value.into().0));
+        self
+    }
+}
+
+/// The positions of a `scan`, and the states before them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Positions {
+    index: Ident,
+    first: Expr,
+    last: Expr,
+    start: Option<Expr>,
+}
+
+/// `[index in first:last]`
+pub fn positions(index: &str, first: impl Into<Ex>, last: impl Into<Ex>) -> Positions {
+    Positions { index: ident(index), first: first.into().0, last: last.into().0, start: None }
+}
+
+impl Positions {
+    /// `from start`
+    pub fn from(mut self, start: impl Into<Ex>) -> Self {
+        self.start = Some(start.into().0);
+        self
+    }
 }
 
 impl From<&str> for Ex {
@@ -96,6 +140,40 @@ impl Ex {
     /// `self[position, ...]`; positions start at 1.
     pub fn at<const N: usize>(self, positions: [Ex; N]) -> Ex {
         ex(ExprKind::Index(Box::new(self.0), positions.into_iter().map(|p| Index::At(p.0)).collect()))
+    }
+
+    /// `self[lower:upper]`, both ends included.
+    pub fn slice(self, lower: impl Into<Ex>, upper: impl Into<Ex>) -> Self {
+        let range = Index::Range(Some(lower.into().0), Some(upper.into().0), Span::default());
+        ex(ExprKind::Index(Box::new(self.0), vec![range]))
+    }
+
+    /// `self[:upper]`
+    pub fn until(self, upper: impl Into<Ex>) -> Self {
+        let range = Index::Range(None, Some(upper.into().0), Span::default());
+        ex(ExprKind::Index(Box::new(self.0), vec![range]))
+    }
+
+    /// `self[lower:]`
+    pub fn starting(self, lower: impl Into<Ex>) -> Self {
+        let range = Index::Range(Some(lower.into().0), None, Span::default());
+        ex(ExprKind::Index(Box::new(self.0), vec![range]))
+    }
+
+    /// `sum(self, axis = axis)` and other reductions along an axis: 1 over the rows, 2 over the columns.
+    pub fn along(self, reduction: &str, axis: i32) -> Ex {
+        let axis = ex(ExprKind::Named(ident("axis"), Box::new(Ex::from(axis).0)));
+        call(reduction, [self, axis])
+    }
+
+    /// `self > other`; for the other comparisons write `where` with its branches in the fitting order.
+    pub fn greater(self, other: impl Into<Ex>) -> Ex {
+        ex(ExprKind::Binary(Operator::Greater, Box::new(self.0), Box::new(other.into().0)))
+    }
+
+    /// `self == other`
+    pub fn equals(self, other: impl Into<Ex>) -> Ex {
+        ex(ExprKind::Binary(Operator::Equal, Box::new(self.0), Box::new(other.into().0)))
     }
 
     /// `self[:, column]`
@@ -335,6 +413,18 @@ impl Builder {
         self.push(ItemKind::Report { name: ident(name), value: value.0 })
     }
 
+    /// `function name(parameters) = ...`
+    pub fn function<const N: usize>(self, name: &str, parameters: [&str; N], body: Block) -> Self {
+        let parameters = parameters.iter().map(|p| ident(p)).collect();
+        self.push(ItemKind::Function { name: ident(name), parameters, body: body.0 })
+    }
+
+    /// `scan name[index in first:last] from start = ...`
+    pub fn scan(self, name: &str, positions: Positions, body: Block) -> Self {
+        let Positions { index, first, last, start } = positions;
+        self.push(ItemKind::Scan { name: ident(name), index, first, last, start, body: body.0 })
+    }
+
     /// `observe value ~ draw`
     pub fn observe(self, value: impl Into<Ex>, draw: DrawBuilder) -> Self {
         self.push(ItemKind::Observe { value: value.into().0, draw: draw.0 })
@@ -343,6 +433,11 @@ impl Builder {
     /// `value ~ draw`
     pub fn tilde(self, value: impl Into<Ex>, draw: DrawBuilder) -> Self {
         self.push(ItemKind::Tilde { value: value.into().0, draw: draw.0 })
+    }
+
+    /// `log_density value`
+    pub fn log_density(self, value: Ex) -> Self {
+        self.push(ItemKind::LogDensity { value: value.0 })
     }
 
     /// `minimize value`

@@ -1,7 +1,9 @@
 //! The walk over a syntax tree that turns it into a checked model, or into all its errors.
 
 use super::declare::constant_support;
+use super::dim::Dim;
 use super::laws::Law;
+use super::scan::Written;
 use super::scope::{Entry, Role, Scope};
 use super::shared::Draft;
 use super::types::*;
@@ -39,14 +41,18 @@ fn declared(kind: &ItemKind) -> Option<&Ident> {
         | ItemKind::Param { name, .. }
         | ItemKind::Let { name, .. }
         | ItemKind::Report { name, .. }
+        | ItemKind::Function { name, .. }
+        | ItemKind::Scan { name, .. }
         | ItemKind::Recording { name, .. }
         | ItemKind::Factors { name, .. }
         | ItemKind::LatentProcess { name, .. }
         | ItemKind::LatentGrid { name, .. }
         | ItemKind::Weight { name, .. } => Some(name),
-        ItemKind::Observe { .. } | ItemKind::Tilde { .. } | ItemKind::Minimize { .. } | ItemKind::Response { .. } => {
-            None
-        }
+        ItemKind::Observe { .. }
+        | ItemKind::LogDensity { .. }
+        | ItemKind::Tilde { .. }
+        | ItemKind::Minimize { .. }
+        | ItemKind::Response { .. } => None,
     }
 }
 
@@ -110,6 +116,14 @@ impl Checker {
                     self.statements.push(Statement::Report { name: name.name.clone(), value });
                 }
             }
+            ItemKind::Function { name, parameters, body } => self.scope.function(name, parameters, body),
+            ItemKind::Scan { name, index, first, last, start, body } => {
+                let written = Written { name, index, first, last, start: start.as_ref(), body };
+                let value = self.scope.recursion(&written);
+                if let Some(value) = self.declare_value(name, value) {
+                    self.statements.push(Statement::Let { name: name.name.clone(), value });
+                }
+            }
             ItemKind::Observe { value, draw } => {
                 self.densities.push(draw.span);
                 self.reject_noncentered(draw);
@@ -119,6 +133,7 @@ impl Checker {
                     self.tilde(value, draw, true);
                 }
             }
+            ItemKind::LogDensity { value } => self.log_density(value),
             ItemKind::Tilde { value, draw } => {
                 self.densities.push(draw.span);
                 self.reject_noncentered(draw);
@@ -142,6 +157,10 @@ impl Checker {
     /// Types `value` and declares `name` for it.
     fn define(&mut self, name: &Ident, value: &ast::Expr) -> Option<Typed> {
         let typed = self.scope.expr(value);
+        self.declare_value(name, typed)
+    }
+
+    fn declare_value(&mut self, name: &Ident, typed: Option<Typed>) -> Option<Typed> {
         let (integer, data_only) = typed.as_ref().map_or((false, false), |t| (t.integer, t.data_only));
         let shape = typed.as_ref().map(|t| t.shape.as_slice());
         self.scope.declare(name, Entry::value(shape, integer, data_only, Role::Let));
@@ -334,6 +353,26 @@ impl Checker {
         }
     }
 
+    /// A term of the density given by its logarithm.
+    fn log_density(&mut self, value: &ast::Expr) {
+        self.densities.push(value.span);
+        let Some(typed) = self.scope.expr(value) else { return };
+        if !typed.shape.is_empty() || typed.data_only {
+            let found = if typed.data_only { "a value of the data alone".into() } else { describe_shape(&typed.shape) };
+            self.scope.errors.push(
+                Diagnostic::error(
+                    Code::Statement,
+                    typed.span,
+                    "`log_density` needs one number that depends on parameters",
+                )
+                .found(found)
+                .help("add terms up with `sum(...)`, and let it depend on a `param`"),
+            );
+            return;
+        }
+        self.statements.push(Statement::LogDensity { label: format_expression(value), value: typed });
+    }
+
     fn minimize(&mut self, value: &ast::Expr) {
         self.minimized = true;
         let typed = if self.shared.recording.is_some() {
@@ -364,7 +403,7 @@ impl Checker {
         if let (true, Some(&density)) = (objective, self.densities.first()) {
             self.scope.errors.push(
                 Diagnostic::error(Code::Statement, density, "a model is either a density or an objective, not both")
-                    .help("drop every `~`, or drop `minimize`"),
+                    .help("drop every `~` and `log_density`, or drop `minimize`"),
             );
         }
         if !objective {

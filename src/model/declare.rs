@@ -1,5 +1,6 @@
 //! Checks of declarations and of what stands right of `~`: arguments, supports, truncation.
 
+use super::dim::Dim;
 use super::expression::{GATHER, count};
 use super::laws::Law;
 use super::scope::{Entry, Role, Scope};

@@ -1,5 +1,7 @@
 //! Typing of expressions: names resolved, shapes inferred, every mismatch named.
 
+use super::arrays::Comparison;
+use super::dim::Dim;
 use super::functions::{self, Kind};
 use super::scope::{CONSTANTS, Entry, Scope};
 use super::types::*;
@@ -36,18 +38,27 @@ impl Scope {
                     Operator::Sub => Binary::Sub,
                     Operator::Mul => Binary::Mul,
                     Operator::Div => Binary::Div,
-                    _ => Binary::Pow,
+                    Operator::Pow | Operator::MatMul => Binary::Pow,
+                    comparison => return self.compare(*comparison, l?, r?, span),
                 };
                 self.elementwise(op, operator.symbol(), l?, r?, span)
             }
             ExprKind::Call(function, arguments) => self.call(function, arguments, span),
             ExprKind::Index(base, indices) => self.index(base, indices, span),
+            ExprKind::Array(elements) => self.stack(elements, span),
+            ExprKind::Named(name, _) => self.misplaced_argument(name, span),
         }
     }
 
     fn name(&mut self, name: &str, span: Span) -> Option<Typed> {
         if let Some(&(_, value)) = CONSTANTS.iter().find(|c| c.0 == name) {
             return Some(Typed::number(value, span));
+        }
+        if let Some(bound) = self.bound.get(name) {
+            return Some(Typed { span, ..bound.clone() });
+        }
+        if let Some(error) = self.whole_state(name, span) {
+            return self.error(error);
         }
         match self.entries.get(name) {
             Some((Entry::Value { shape, integer, data_only, .. }, _)) => Some(Typed {
@@ -59,6 +70,10 @@ impl Scope {
             }),
             Some((Entry::Factors(k), _)) => Some(Typed { integer: true, ..Typed::number(*k as f64, span) }),
             Some((Entry::Failed, _)) => None,
+            Some((Entry::Function, _)) => self.error(
+                Diagnostic::error(Code::Type, span, format!("`{name}` is a function"))
+                    .help(format!("write `{name}(...)` with its arguments")),
+            ),
             Some((entry, _)) => {
                 let what = entry.describe();
                 self.error(
@@ -77,29 +92,67 @@ impl Scope {
         }
     }
 
-    fn elementwise(&mut self, op: Binary, symbol: &str, l: Typed, r: Typed, span: Span) -> Option<Typed> {
-        let shape = if l.shape == r.shape || r.shape.is_empty() {
-            l.shape.clone()
+    /// `l < r` and the other comparisons: 1 where it holds, 0 elsewhere.
+    fn compare(&mut self, operator: Operator, l: Typed, r: Typed, span: Span) -> Option<Typed> {
+        let comparison = match operator {
+            Operator::Less => Comparison::Less,
+            Operator::LessEqual => Comparison::LessEqual,
+            Operator::Greater => Comparison::Greater,
+            Operator::GreaterEqual => Comparison::GreaterEqual,
+            Operator::Equal => Comparison::Equal,
+            _ => Comparison::NotEqual,
+        };
+        let shape = self.common_shape(operator.symbol(), None, &l, &r, span)?;
+        if !l.data_only || !r.data_only {
+            return self.error(
+                Diagnostic::error(Code::Type, span, "a comparison must be known from the data")
+                    .found("a side that depends on a parameter")
+                    .help(
+                        "a density that jumps has no slope to follow; a smooth switch is \
+                         `a + (b - a) * logistic((t - tau) / width)`, the larger of two values `max(a, b)`",
+                    ),
+            );
+        }
+        let kind = TypedKind::Compare(comparison, Box::new(l), Box::new(r));
+        Some(Typed { kind, shape, integer: true, data_only: true, span })
+    }
+
+    pub(super) fn elementwise(&mut self, op: Binary, symbol: &str, l: Typed, r: Typed, span: Span) -> Option<Typed> {
+        let shape = self.common_shape(symbol, Some(op), &l, &r, span)?;
+        let whole = matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max);
+        let integer = l.integer && r.integer && whole;
+        let data_only = l.data_only && r.data_only;
+        Some(Typed { kind: TypedKind::Binary(op, Box::new(l), Box::new(r)), shape, integer, data_only, span })
+    }
+
+    /// The shape of an elementwise operation: that of both sides, or of the one that is no scalar.
+    pub(super) fn common_shape(
+        &mut self,
+        symbol: &str,
+        op: Option<Binary>,
+        l: &Typed,
+        r: &Typed,
+        span: Span,
+    ) -> Option<Shape> {
+        if l.shape == r.shape || r.shape.is_empty() {
+            Some(l.shape.clone())
         } else if l.shape.is_empty() {
-            r.shape.clone()
+            Some(r.shape.clone())
         } else {
             let mut error =
                 Diagnostic::error(Code::Shape, span, format!("the two sides of `{symbol}` have different shapes"))
                     .expected("equal shapes, or a scalar on one side")
                     .found(format!("{} {symbol} {}", describe_shape(&l.shape), describe_shape(&r.shape)));
-            if op == Binary::Mul && l.shape.len() == 2 && l.shape.last() == r.shape.first() {
+            if op == Some(Binary::Mul) && l.shape.len() == 2 && l.shape.last() == r.shape.first() {
                 error = error.help("`*` works element by element; the matrix product is `@`");
             } else if l.shape.len() == 1 && r.shape.len() == 1 {
                 error = error.help(GATHER);
             }
-            return self.error(error);
-        };
-        let integer = l.integer && r.integer && matches!(op, Binary::Add | Binary::Sub | Binary::Mul);
-        let data_only = l.data_only && r.data_only;
-        Some(Typed { kind: TypedKind::Binary(op, Box::new(l), Box::new(r)), shape, integer, data_only, span })
+            self.error(error)
+        }
     }
 
-    fn matmul(&mut self, l: Typed, r: Typed, span: Span) -> Option<Typed> {
+    pub(super) fn matmul(&mut self, l: Typed, r: Typed, span: Span) -> Option<Typed> {
         let shape = match (l.shape.as_slice(), r.shape.as_slice()) {
             ([m, k], [j, n]) if k == j => Some(vec![m.clone(), n.clone()]),
             ([m, k], [j]) if k == j => Some(vec![m.clone()]),
@@ -123,87 +176,81 @@ impl Scope {
     }
 
     fn call(&mut self, function: &Ident, arguments: &[Expr], span: Span) -> Option<Typed> {
-        let name = function.name.as_str();
-        let Some(entry) = functions::find(name) else {
-            return self.unknown_function(function);
+        let Some(entry) = functions::find(&function.name) else {
+            return match self.functions.contains_key(&function.name) {
+                true => self.call_own(function, arguments, span),
+                false if matches!(self.entries.get(&function.name), Some((Entry::Failed, _))) => None,
+                false => self.unknown_function(function),
+            };
         };
-        let arity = if matches!(entry.kind, Kind::Dot | Kind::Power) { 2 } else { 1 };
-        let mut typed = Vec::with_capacity(arity);
-        for argument in arguments {
-            typed.push(self.expr(argument));
-        }
-        if typed.len() != arity {
-            return self.error(
-                Diagnostic::error(Code::Arguments, span, format!("`{name}` takes {}", count(arity, "argument")))
-                    .expected(count(arity, "argument"))
-                    .found(count(typed.len(), "argument"))
-                    .help(format!("`{name}`: {}", entry.doc)),
-            );
-        }
-        let mut typed = typed.into_iter().collect::<Option<Vec<_>>>()?.into_iter();
-        let first = typed.next()?;
-        let data_only = first.data_only;
+        let (arguments, axis) = self.split_axis(entry, arguments)?;
+        let typed: Vec<Option<Typed>> = arguments.iter().map(|a| self.expr(a)).collect();
+        self.check_count(entry, typed.len(), span)?;
+        let mut typed = typed.into_iter().collect::<Option<Vec<_>>>()?;
         match entry.kind {
-            Kind::Elementwise(op) => Some(Typed {
-                shape: first.shape.clone(),
-                integer: first.integer && matches!(op, Unary::Abs | Unary::Square),
-                data_only,
-                span,
-                kind: TypedKind::Unary(op, Box::new(first)),
-            }),
-            Kind::Reduce(reduction) => {
-                if first.shape.is_empty() {
-                    return self.error(
-                        Diagnostic::error(Code::Shape, span, format!("`{name}` needs a vector or a matrix"))
-                            .found("a scalar")
-                            .help("drop the call"),
-                    );
-                }
-                let integer = first.integer && !matches!(reduction, Reduction::Mean | Reduction::LogSumExp);
-                Some(Typed {
-                    kind: TypedKind::Reduce(reduction, Box::new(first)),
-                    shape: vec![],
-                    integer,
-                    data_only,
-                    span,
-                })
-            }
-            Kind::Transpose => {
-                let [rows, columns] = first.shape.as_slice() else {
-                    let found = describe_shape(&first.shape);
-                    return self.error(
-                        Diagnostic::error(Code::Shape, span, "`transpose` needs a matrix")
-                            .found(found)
-                            .expected("a matrix, for example [N, P]"),
-                    );
-                };
-                let shape = vec![columns.clone(), rows.clone()];
-                Some(Typed {
-                    integer: first.integer,
-                    kind: TypedKind::Transpose(Box::new(first)),
-                    shape,
-                    data_only,
-                    span,
-                })
-            }
-            Kind::Power => {
-                let second = typed.next()?;
-                self.elementwise(Binary::Pow, "^", first, second, span)
+            Kind::Array(op) => self.array_call(entry, op, typed, arguments, span),
+            Kind::LogDet => self.log_det(typed.pop()?, span),
+            Kind::QuadForm => self.quad_form(typed, span),
+            Kind::AddDiag => self.add_diag(typed, span),
+            Kind::Pairwise(op) => {
+                let second = typed.pop()?;
+                self.elementwise(op, entry.name, typed.pop()?, second, span)
             }
             Kind::Dot => {
-                let second = typed.next()?;
-                if first.shape.len() != 1 || first.shape != second.shape {
-                    return self.error(
-                        Diagnostic::error(Code::Shape, span, "`dot` needs two vectors of the same length")
-                            .found(format!("{} and {}", describe_shape(&first.shape), describe_shape(&second.shape))),
-                    );
-                }
-                self.matmul(first, second, span)
+                let second = typed.pop()?;
+                self.dot(typed.pop()?, second, span)
+            }
+            Kind::Reduce(Reduction::Minimum) if typed.len() == 2 => {
+                let second = typed.pop()?;
+                self.elementwise(Binary::Min, entry.name, typed.pop()?, second, span)
+            }
+            Kind::Reduce(Reduction::Maximum) if typed.len() == 2 => {
+                let second = typed.pop()?;
+                self.elementwise(Binary::Max, entry.name, typed.pop()?, second, span)
+            }
+            Kind::Reduce(reduction) => self.reduce(entry, reduction, typed.pop()?, axis, span),
+            Kind::Transpose => self.transpose(typed.pop()?, span),
+            Kind::Elementwise(op) => {
+                let first = typed.pop()?;
+                Some(Typed {
+                    shape: first.shape.clone(),
+                    integer: first.integer && matches!(op, Unary::Abs | Unary::Square | Unary::Step),
+                    data_only: first.data_only,
+                    span,
+                    kind: TypedKind::Unary(op, Box::new(first)),
+                })
             }
         }
     }
 
-    fn unknown_function(&mut self, function: &Ident) -> Option<Typed> {
+    fn transpose(&mut self, matrix: Typed, span: Span) -> Option<Typed> {
+        let [rows, columns] = matrix.shape.as_slice() else {
+            let found = describe_shape(&matrix.shape);
+            return self.error(
+                Diagnostic::error(Code::Shape, span, "`transpose` needs a matrix")
+                    .found(found)
+                    .expected("a matrix, for example [N, P]"),
+            );
+        };
+        let shape = vec![columns.clone(), rows.clone()];
+        let (integer, data_only) = (matrix.integer, matrix.data_only);
+        Some(Typed { kind: TypedKind::Transpose(Box::new(matrix)), integer, shape, data_only, span })
+    }
+
+    fn dot(&mut self, first: Typed, second: Typed, span: Span) -> Option<Typed> {
+        if first.shape.len() != 1 || first.shape != second.shape {
+            return self.error(
+                Diagnostic::error(Code::Shape, span, "`dot` needs two vectors of the same length").found(format!(
+                    "{} and {}",
+                    describe_shape(&first.shape),
+                    describe_shape(&second.shape)
+                )),
+            );
+        }
+        self.matmul(first, second, span)
+    }
+
+    pub(super) fn unknown_function<T>(&mut self, function: &Ident) -> Option<T> {
         let name = function.name.as_str();
         let help = if functions::SHARED_WORDS.contains(&name) {
             "this word stands only in `observe x ~ normal(b + response(z) * w, sqrt(v))` and in the terms of `minimize`"
@@ -212,6 +259,8 @@ impl Scope {
             format!("`{name}` is a distribution: write `y ~ {name}(...)`")
         } else if self.entries.contains_key(name) {
             format!("`{name}` is not a function; index with square brackets: `{name}[...]`")
+        } else if let Some(near) = suggest(name, self.functions.keys().map(String::as_str)) {
+            format!("did you mean `{near}`?")
         } else {
             let elsewhere = functions::FUNCTIONS.iter().find(|f| f.elsewhere.contains(&name)).map(|f| f.name);
             elsewhere.or_else(|| suggest(name, functions::FUNCTIONS.iter().map(|f| f.name))).map_or_else(
@@ -226,12 +275,20 @@ impl Scope {
     }
 
     fn index(&mut self, base_expr: &Expr, indices: &[Index], span: Span) -> Option<Typed> {
-        let typed_base = self.expr(base_expr);
+        let state = self.state(base_expr);
+        let is_state = state.is_some();
+        let typed_base = if is_state { state } else { self.expr(base_expr) };
+        let sizes: Vec<Option<Dim>> = match &typed_base {
+            Some(base) => (0..indices.len()).map(|i| base.shape.get(i).cloned()).collect(),
+            None => vec![None; indices.len()],
+        };
         let typed: Vec<Option<(TypedIndex, Shape)>> = indices
             .iter()
-            .map(|i| match i {
+            .zip(sizes)
+            .map(|(i, size)| match i {
                 Index::All(_) => Some((TypedIndex::All, vec![])),
                 Index::At(e) => self.position(e),
+                Index::Range(lower, upper, span) => self.range(lower.as_ref(), upper.as_ref(), size, *span),
             })
             .collect();
         let base = typed_base?;
@@ -247,6 +304,9 @@ impl Scope {
             );
         }
         let typed = typed.into_iter().collect::<Option<Vec<_>>>()?;
+        if is_state {
+            self.earlier(typed.first().map(|t| &t.0), span)?;
+        }
         let mut shape = Vec::new();
         let mut positions = Vec::new();
         for (axis, size) in base.shape.iter().enumerate() {
@@ -264,6 +324,47 @@ impl Scope {
         }
         let (integer, data_only) = (base.integer, base.data_only);
         Some(Typed { kind: TypedKind::Index(Box::new(base), positions), shape, integer, data_only, span })
+    }
+
+    /// `lower:upper`, both included; without one of them the axis goes to its end.
+    fn range(
+        &mut self,
+        lower: Option<&Expr>,
+        upper: Option<&Expr>,
+        size: Option<Dim>,
+        span: Span,
+    ) -> Option<(TypedIndex, Shape)> {
+        let lower = match lower {
+            Some(expr) => self.range_end(expr),
+            None => Some(Dim::Size(1)),
+        };
+        let upper = match upper {
+            Some(expr) => self.range_end(expr),
+            None => size.clone(),
+        };
+        let (lower, upper) = (lower?, upper?);
+        let length = Dim::between(&lower, &upper);
+        let outside = matches!((&upper, &size), (Dim::Size(a), Some(Dim::Size(n))) if a > n);
+        if matches!(lower, Dim::Size(n) if n < 1) || outside || matches!(length, Dim::Size(n) if n < 0) {
+            let size = size.map_or("the size of the axis".into(), |s| s.to_string());
+            return self.error(
+                Diagnostic::error(Code::Bounds, span, format!("there are no positions {lower}:{upper}"))
+                    .expected(format!("first and last position, in this order, from 1 to {size}"))
+                    .help("positions start at 1; both ends are included"),
+            );
+        }
+        Some((TypedIndex::Range(lower, upper, span), vec![length]))
+    }
+
+    fn range_end(&mut self, expr: &Expr) -> Option<Dim> {
+        // Inside a function an argument may be any whole number.
+        match self.size(expr)? {
+            Dim::Size(n) if n < 0 => self.error(
+                Diagnostic::error(Code::Bounds, expr.span, format!("there is no position {n}"))
+                    .help("positions start at 1"),
+            ),
+            dim => Some(dim),
+        }
     }
 
     /// A position written as a plain number lies on the axis, as far as its size is a number too.

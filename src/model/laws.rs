@@ -1,6 +1,7 @@
 //! What stands right of `~` beyond one distribution per element: distributions of vectors, mixtures and their kin,
 //! censored observations, and the constraints that tie the elements of a parameter together.
 
+use super::dim::Dim;
 use super::expression::{GATHER, count};
 use super::scope::Scope;
 use super::types::*;

@@ -1,11 +1,16 @@
 //! The names of a model: what each stands for, and what is said about one that does not exist.
 
+use super::dim::Dim;
 use super::functions;
+use super::inline::Function;
+use super::scan::Recursion;
 use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{Expr, ExprKind, Ident, Operator, WeightRole};
 use crate::lang::format_expression;
+use crate::math::op::{Binary, Unary};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +27,8 @@ pub(super) enum Entry {
     Recording,
     Latent,
     Weight(WeightRole),
+    /// A function of the model.
+    Function,
     /// An error about this name stands in the list already; its uses are not reported again.
     Failed,
 }
@@ -54,6 +61,7 @@ impl Entry {
             Entry::Weight(WeightRole::Loading) => "the loading",
             Entry::Weight(WeightRole::Offset) => "the offset",
             Entry::Weight(WeightRole::Noise) => "the noise variance",
+            Entry::Function => "a function",
             Entry::Failed => "a name with an error",
         }
     }
@@ -66,6 +74,17 @@ pub(super) struct Scope {
     /// Where the model declares its names, to tell a wrong order from a wrong name.
     pub anywhere: BTreeMap<String, Span>,
     pub errors: Vec<Diagnostic>,
+    /// What the names inside a function or a block stand for.
+    pub bound: BTreeMap<String, Typed>,
+    pub functions: BTreeMap<String, Rc<Function>>,
+    /// The recursion whose step is being typed.
+    pub scan: Option<Recursion>,
+    /// Functions that the one being typed is inside of.
+    pub depth: usize,
+    /// Calls of functions written out so far.
+    pub inlined: usize,
+    /// Named values of blocks so far; their names are told apart by it.
+    pub locals: usize,
 }
 
 /// Constants that need no declaration.
@@ -84,7 +103,8 @@ impl Scope {
     /// Declares `name`, unless it is taken.
     pub fn declare(&mut self, name: &Ident, entry: Entry) {
         // Distributions stand only behind `~`, so their names are free: `beta` is a common coefficient.
-        let builtin = functions::find(&name.name).is_some() || CONSTANTS.iter().any(|c| c.0 == name.name);
+        let builtin = functions::find(&name.name).is_some_and(|f| f.reserves_name())
+            || CONSTANTS.iter().any(|c| c.0 == name.name);
         let error = if builtin || functions::SHARED_WORDS.contains(&name.name.as_str()) {
             let text = format!("`{}` is already a word of the language", name.name);
             Diagnostic::error(Code::NameTaken, name.span, text).help("choose another name")
@@ -152,8 +172,12 @@ impl Scope {
         }
     }
 
-    fn size(&mut self, expr: &Expr) -> Option<Dim> {
+    pub fn size(&mut self, expr: &Expr) -> Option<Dim> {
         match &expr.kind {
+            ExprKind::Name(name) if self.bound.contains_key(name) => match dim_of(&self.bound[name]) {
+                Some(dim) => Some(dim),
+                None => self.no_size(expr, format!("`{name}`")),
+            },
             // A float cast saturates, so that a huge number stays too large to be a size.
             ExprKind::Number { value, integer: true } => Some(Dim::Size(*value as i64)),
             ExprKind::Name(name) => match self.entries.get(name) {
@@ -176,16 +200,36 @@ impl Scope {
             },
             ExprKind::Binary(op @ (Operator::Add | Operator::Sub | Operator::Mul), l, r) => {
                 let (l, r) = (self.size(l), self.size(r));
-                Some(match (op, l?, r?) {
-                    (Operator::Add, Dim::Size(a), Dim::Size(b)) => Dim::Size(a.saturating_add(b)),
-                    (Operator::Sub, Dim::Size(a), Dim::Size(b)) => Dim::Size(a.saturating_sub(b)),
-                    (Operator::Mul, Dim::Size(a), Dim::Size(b)) => Dim::Size(a.saturating_mul(b)),
-                    (Operator::Add, l, r) => Dim::Add(Box::new(l), Box::new(r)),
-                    (Operator::Sub, l, r) => Dim::Sub(Box::new(l), Box::new(r)),
-                    (_, l, r) => Dim::Mul(Box::new(l), Box::new(r)),
+                let (l, r) = (l?, r?);
+                Some(match op {
+                    Operator::Add => l.plus(&r),
+                    Operator::Sub => l.minus(&r),
+                    _ => l.times(&r),
                 })
             }
             _ => self.no_size(expr, format!("`{}`", format_expression(expr))),
         }
+    }
+}
+
+/// The size that a checked whole number known from the data stands for.
+pub(super) fn dim_of(typed: &Typed) -> Option<Dim> {
+    if !typed.integer || !typed.data_only || !typed.shape.is_empty() {
+        return None;
+    }
+    match &typed.kind {
+        TypedKind::Number(n) => Some(Dim::Size(*n as i64)),
+        TypedKind::Name(name) => Some(Dim::Name(name.clone())),
+        TypedKind::Unary(Unary::Neg, inner) => Some(Dim::Size(0).minus(&dim_of(inner)?)),
+        TypedKind::Binary(op, l, r) => {
+            let (l, r) = (dim_of(l)?, dim_of(r)?);
+            match op {
+                Binary::Add => Some(l.plus(&r)),
+                Binary::Sub => Some(l.minus(&r)),
+                Binary::Mul => Some(l.times(&r)),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }

@@ -177,7 +177,22 @@ fn every_function_can_be_used() {
         let call = match f.kind {
             Kind::Elementwise(_) => format!("{}(v)", f.name),
             Kind::Reduce(_) | Kind::Transpose => format!("{}(X)", f.name),
-            Kind::Dot | Kind::Power => format!("{}(v, x)", f.name),
+            Kind::Dot | Kind::Pairwise(_) => format!("{}(v, x)", f.name),
+            // With arguments that stand for themselves in the table.
+            Kind::Array(_) | Kind::LogDet | Kind::QuadForm | Kind::AddDiag => {
+                let arguments = f.arguments.split(", ").filter(|a| *a != "...").map(|a| match (a, f.name) {
+                    ("x" | "b", "softmax" | "log_softmax" | "solve_lower" | "solve_lower_t") => "X",
+                    ("A" | "L", _) => "X @ transpose(X)",
+                    ("B", _) => "X",
+                    ("a", "log_matmul") => "transpose(X)",
+                    ("a" | "b", "rep" | "range" | "linspace") | ("sd" | "length" | "period", _) => "2",
+                    ("n", _) => "3",
+                    ("c", _) => "x > 0",
+                    _ => "x",
+                });
+                let arguments: Vec<&str> = arguments.collect();
+                format!("{}({})", f.name, arguments.join(", "))
+            }
         };
         typed(&call);
         assert!(!f.doc.is_empty(), "{}", f.name);

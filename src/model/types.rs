@@ -1,33 +1,13 @@
 //! The checked model: every name resolved, every shape known in terms of the data's sizes.
 
+use super::arrays::{ArrayOp, Comparison, Scan};
+use super::dim::Dim;
 use crate::base::Span;
 use crate::lang::ast::Paths;
 use crate::math::constraint::Constraint;
 use crate::math::op::{Binary, Unary};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// A size: a number, an `int` of the data, or whole-number arithmetic over them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Dim {
-    Size(i64),
-    Name(String),
-    Add(Box<Dim>, Box<Dim>),
-    Sub(Box<Dim>, Box<Dim>),
-    Mul(Box<Dim>, Box<Dim>),
-}
-
-impl fmt::Display for Dim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Dim::Size(n) => write!(f, "{n}"),
-            Dim::Name(name) => write!(f, "{name}"),
-            Dim::Add(a, b) => write!(f, "({a} + {b})"),
-            Dim::Sub(a, b) => write!(f, "({a} - {b})"),
-            Dim::Mul(a, b) => write!(f, "{a} * {b}"),
-        }
-    }
-}
+use std::collections::BTreeSet;
 
 /// The sizes along each axis; empty for a scalar.
 pub type Shape = Vec<Dim>;
@@ -89,6 +69,18 @@ pub enum TypedKind {
     Index(Box<Typed>, Vec<TypedIndex>),
     /// A term of a gridded shared-response objective.
     Shared(SharedTerm),
+    /// Element by element 1 where it holds, else 0; known from the data.
+    Compare(Comparison, Box<Typed>, Box<Typed>),
+    /// A function of whole arrays.
+    Array(ArrayOp, Vec<Typed>),
+    /// `body`, in which `name` stands for `value`.
+    Local {
+        name: String,
+        value: Box<Typed>,
+        body: Box<Typed>,
+    },
+    /// A state carried along an index.
+    Scan(Box<Scan>),
 }
 
 /// One position in square brackets.
@@ -97,6 +89,8 @@ pub enum TypedIndex {
     All,
     /// A whole number or a vector of them, known from the data.
     At(Typed),
+    /// From the first to the last position, both included.
+    Range(Dim, Dim, Span),
 }
 
 /// The terms a gridded shared-response objective is made of.
@@ -209,6 +203,11 @@ pub enum Statement {
     },
     /// `observe x ~ normal(b + response(z) * w, sqrt(v))`
     SharedObserve,
+    /// A number that is added to the log density.
+    LogDensity {
+        label: String,
+        value: Typed,
+    },
     Minimize {
         value: Typed,
     },
@@ -284,5 +283,43 @@ impl Model {
     /// `true` when the model ends in `minimize`: an objective, not a density.
     pub fn is_objective(&self) -> bool {
         self.statements.iter().any(|s| matches!(s, Statement::Minimize { .. }))
+    }
+}
+
+impl Typed {
+    /// Whether the value depends on one of `names`, directly or through a name of its own that does.
+    pub fn mentions(&self, names: &BTreeSet<String>) -> bool {
+        let any = |dims: &[Dim]| dims.iter().any(|d| d.names().iter().any(|n| names.contains(*n)));
+        if any(&self.shape) {
+            return true;
+        }
+        match &self.kind {
+            TypedKind::Number(_) | TypedKind::Shared(_) => false,
+            TypedKind::Name(name) => names.contains(name),
+            TypedKind::Unary(_, a) | TypedKind::Transpose(a) | TypedKind::Reduce(_, a) => a.mentions(names),
+            TypedKind::Binary(_, a, b)
+            | TypedKind::MatMul(a, b)
+            | TypedKind::Pair(a, b)
+            | TypedKind::Compare(_, a, b)
+            | TypedKind::Local { value: a, body: b, .. } => a.mentions(names) || b.mentions(names),
+            TypedKind::Index(base, positions) => base.mentions(names) || positions.iter().any(|p| p.mentions(names)),
+            TypedKind::Array(_, inputs) => inputs.iter().any(|i| i.mentions(names)),
+            TypedKind::Scan(scan) => {
+                scan.step.mentions(names)
+                    || scan.start.as_ref().is_some_and(|s| s.mentions(names))
+                    || any(&[scan.first.clone()])
+            }
+        }
+    }
+}
+
+impl TypedIndex {
+    /// Whether the position depends on one of `names`.
+    pub fn mentions(&self, names: &BTreeSet<String>) -> bool {
+        match self {
+            TypedIndex::All => false,
+            TypedIndex::At(at) => at.mentions(names),
+            TypedIndex::Range(a, b, _) => [a, b].iter().any(|d| d.names().iter().any(|n| names.contains(*n))),
+        }
     }
 }

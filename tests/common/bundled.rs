@@ -15,8 +15,8 @@ pub fn plans() -> Vec<(String, Plan)> {
         .filter(|path| path.extension().is_some_and(|e| e == "msrm"))
         .collect();
     files.sort();
-    // Eleven come with the engine; a reader that finds none would make every test over them pass.
-    assert!(files.len() >= 11, "only {} model files in {}", files.len(), folder.display());
+    // Twenty-one come with the engine; a reader that finds none would make every test over them pass.
+    assert!(files.len() >= 21, "only {} model files in {}", files.len(), folder.display());
     files
         .iter()
         .map(|file| {
