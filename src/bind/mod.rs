@@ -13,6 +13,7 @@ mod tests;
 
 pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale, parameter_values};
 pub(crate) use layout::element_labels;
+pub use plain::check_data;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
 pub use responses::{LearnedSlot, ResponseSlot, Responses};
 pub use shared::{Key, SharedError, SharedPlan, Standardisation};

@@ -15,6 +15,7 @@ mod repair;
 mod table;
 mod token;
 mod wide;
+mod write;
 
 pub use arrays::{Array, Arrays, parse_arrays};
 pub use error::{ColumnFaults, DataError};
@@ -24,3 +25,4 @@ pub use load::{Duplicates, Loaded, Options, load, load_arrays};
 pub use names::counted;
 pub use recording::{Recording, Stream};
 pub use repair::Repair;
+pub use write::{arrays_json, recording_csv};

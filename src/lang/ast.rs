@@ -35,6 +35,8 @@ pub enum ItemKind {
     Let { name: Ident, value: Expr },
     /// `report tau2 = tau * tau`
     Report { name: Ident, value: Expr },
+    /// `report y_rep[N] ~ normal(theta, sigma)`
+    ReportDraw { name: Ident, dims: Vec<Expr>, draw: Draw },
     /// `observe y ~ normal(theta, sigma)`
     Observe { value: Expr, draw: Draw },
     /// `beta ~ normal(0, 1)`

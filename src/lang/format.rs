@@ -23,6 +23,9 @@ fn statement(kind: &ItemKind) -> String {
         }
         ItemKind::Let { name, value } => format!("let {} = {}", name.name, format_expression(value)),
         ItemKind::Report { name, value } => format!("report {} = {}", name.name, format_expression(value)),
+        ItemKind::ReportDraw { name, dims, draw } => {
+            format!("report {}{} ~ {}", name.name, sizes(dims), distribution(draw))
+        }
         ItemKind::Observe { value, draw } => format!("observe {} ~ {}", format_expression(value), distribution(draw)),
         ItemKind::Tilde { value, draw } => format!("{} ~ {}", format_expression(value), distribution(draw)),
         ItemKind::Minimize { value } => format!("minimize {}", format_expression(value)),
