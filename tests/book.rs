@@ -325,6 +325,23 @@ fn the_tables_of_functions_and_distributions_are_those_of_the_code() {
 }
 
 #[test]
+fn models_beside_those_of_other_languages_are_bundled_ones() {
+    for (name, other) in [("stan.md", "stan"), ("pymc.md", "python")] {
+        let page = chapter(name);
+        let pairs: Vec<&[Block]> = page.blocks.chunks(2).collect();
+        assert_eq!(pairs.len(), 6, "{name}");
+        for pair in pairs {
+            let [theirs, ours] = pair else { panic!("{name}: a model without its twin") };
+            assert_eq!((theirs.language(), ours.language()), (other, "msrm"), "{}", ours.place);
+            let model = check_text(&Source::new(ours.place.as_str(), ours.text.as_str())).expect("a correct model");
+            let path = root().join(format!("models/{}.msrm", model.name));
+            let bundled = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            assert_eq!(check_text(&Source::new("bundled", bundled)).as_ref(), Ok(&model), "{}", ours.place);
+        }
+    }
+}
+
+#[test]
 fn every_error_code_has_a_row_and_an_example() {
     let page = chapter("errors.md");
     let rows = table(&page, "| code | meaning | for example | what to do |");

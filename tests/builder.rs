@@ -504,3 +504,17 @@ fn errors_show_the_canonical_text_and_the_place() {
     let diagnostics = check_text(&Source::new("wrong.msrm", text)).expect_err("two mistakes");
     assert_eq!(message, msrm::base::render(&error.text, &diagnostics));
 }
+
+#[test]
+fn reports_that_are_drawn_are_those_of_the_text() {
+    let built = Builder::new("drawn")
+        .data("N", int())
+        .param("a", param().prior(draw("normal", [x(0), x(1)])))
+        .report_draw("y", int().of([x("N")]), draw("normal", [x("a"), x(1)]).truncated(0, x("N")))
+        .report("most", call("max", [x("y")]));
+    let text = "model drawn\ndata N : int\nparam a ~ normal(0, 1)\nreport y[N] ~ normal(a, 1) in [0, N]\n\
+                report most = max(y)\n";
+    assert_eq!(built.text(), text);
+    let model = check_text(&Source::new("drawn.msrm", text)).expect("a correct model");
+    assert_eq!(built.build().expect("a correct model").model, model);
+}

@@ -59,7 +59,7 @@ fn slow_log_density(plan: &Plan, x: &[f64]) -> Total {
             }
             Statement::LogDensity { value, .. } => total.add(evaluate(value, &env).expect("a term").values[0]),
             Statement::Minimize { value } => total.add(-evaluate(value, &env).expect("an objective").values[0]),
-            Statement::Let { .. } | Statement::Report { .. } => {}
+            Statement::Let { .. } | Statement::Report { .. } | Statement::Generated { .. } => {}
             Statement::WeightPrior { .. } | Statement::SharedObserve => panic!("not a plain model"),
         }
     }

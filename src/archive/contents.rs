@@ -1,6 +1,7 @@
 //! What an archive holds: what was asked, what was given, and what came out.
 
 use crate::bind::Plan;
+use crate::graph::Group;
 use serde::{Deserialize, Serialize};
 
 /// Version of the archive format; readers refuse what they do not know.
@@ -86,9 +87,14 @@ pub struct InputFile {
 }
 
 /// A reported quantity and its elements.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Quantity {
     pub name: String,
+    #[serde(default)]
+    pub group: Group,
+    /// Every element is a whole number.
+    #[serde(default)]
+    pub integer: bool,
     pub shape: Vec<usize>,
     pub labels: Vec<String>,
 }
@@ -257,8 +263,12 @@ mod tests {
             log_density: vec![0.0; n],
             ..ChainDraws::default()
         };
-        let quantities =
-            vec![Quantity { name: "x".into(), shape: vec![2], labels: vec!["x[1]".into(), "x[2]".into()] }];
+        let quantities = vec![Quantity {
+            name: "x".into(),
+            labels: vec!["x[1]".into(), "x[2]".into()],
+            shape: vec![2],
+            ..Quantity::default()
+        }];
         Draws { quantities, chains: lengths.iter().map(chain).collect(), latent: vec![], interrupted: false }
     }
 

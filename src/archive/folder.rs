@@ -154,7 +154,7 @@ mod tests {
         let source = Source::new("m.msrm", "model m\nparam mu ~ normal(0, 1)\n");
         let model = check_text(&source).expect("a correct model");
         let plan = bind(model, source, Input::None, BindOptions::default()).expect("a plan");
-        let quantities = vec![Quantity { name: "mu".into(), shape: vec![], labels: vec!["mu".into()] }];
+        let quantities = vec![Quantity { name: "mu".into(), labels: vec!["mu".into()], ..Quantity::default() }];
         let chain = ChainDraws { values: vec![0.1, -2.5e-300], log_density: vec![-1.0, -2.0], ..ChainDraws::default() };
         Archive {
             format: FORMAT,

@@ -48,6 +48,8 @@ pub enum EvaluateError {
     Shared { span: Span },
     #[error("a size is {value}")]
     Size { value: i64, dim: String },
+    #[error("{} elements are more than msrm works with", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "))]
+    TooLarge { shape: Vec<usize> },
 }
 
 /// The size that `dim` stands for.
@@ -66,18 +68,25 @@ fn signed_size(dim: &Dim, env: &Env) -> Result<i64, EvaluateError> {
             Some(value) => value.values[0] as i64,
             None => return Err(EvaluateError::Unbound { name: name.clone(), span: Span::default() }),
         },
-        Dim::Add(a, b) => signed_size(a, env)? + signed_size(b, env)?,
-        Dim::Sub(a, b) => signed_size(a, env)? - signed_size(b, env)?,
-        Dim::Mul(a, b) => signed_size(a, env)? * signed_size(b, env)?,
+        Dim::Add(a, b) => signed_size(a, env)?.saturating_add(signed_size(b, env)?),
+        Dim::Sub(a, b) => signed_size(a, env)?.saturating_sub(signed_size(b, env)?),
+        Dim::Mul(a, b) => signed_size(a, env)?.saturating_mul(signed_size(b, env)?),
     })
 }
+
+/// Arrays of the model are smaller than this; a larger size is a mistake that would fill the memory.
+const MOST_ELEMENTS: usize = 1 << 24;
 
 /// The shape that `dims` stand for.
 ///
 /// # Errors
-/// Unbound names and negative sizes.
+/// Unbound names, negative sizes, and arrays that no memory holds.
 pub fn shape(dims: &[Dim], env: &Env) -> Result<Vec<usize>, EvaluateError> {
-    dims.iter().map(|d| size(d, env)).collect()
+    let shape: Vec<usize> = dims.iter().map(|d| size(d, env)).collect::<Result<_, _>>()?;
+    match shape.iter().try_fold(1_usize, |n, &size| n.checked_mul(size)) {
+        Some(n) if n <= MOST_ELEMENTS => Ok(shape),
+        _ => Err(EvaluateError::TooLarge { shape }),
+    }
 }
 
 /// The value of `expr`.

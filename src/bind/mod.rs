@@ -19,6 +19,7 @@ pub(crate) use arrays::linspace;
 pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale, parameter_values};
 pub use forms::{Form, FormError};
 pub(crate) use layout::element_labels;
+pub use plain::check_data;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
 pub use responses::{LearnedSlot, ResponsePenalty, ResponseSlot, Responses};
 pub use shared::{Key, SharedError, SharedPlan, Standardisation};

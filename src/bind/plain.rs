@@ -6,8 +6,11 @@ use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::data::Arrays;
 use crate::model::{Data, Model};
 
-/// Every declared array, checked for presence, type, shape and bounds; all findings at once.
-pub(super) fn check_data(model: &Model, arrays: &Arrays, notes: &mut Vec<String>) -> Result<Env, Vec<Diagnostic>> {
+/// Every declared array, checked for presence, type, shape and bounds; arrays that nothing declares are noted.
+///
+/// # Errors
+/// All findings at once.
+pub fn check_data(model: &Model, arrays: &Arrays, notes: &mut Vec<String>) -> Result<Env, Vec<Diagnostic>> {
     let mut env = Env::new();
     let mut errors = Vec::new();
     for declared in &model.data {
@@ -103,6 +106,7 @@ pub(super) fn explain(error: &EvaluateError, place: Span) -> Diagnostic {
         EvaluateError::Future { span, .. } => (*span, Some("a step may look back alone")),
         EvaluateError::Unbound { span, .. } | EvaluateError::Shared { span } => (*span, None),
         EvaluateError::Size { .. } => (place, Some("sizes cannot be negative")),
+        EvaluateError::TooLarge { .. } => (place, Some("look at the sizes in the data")),
     };
     let mut diagnostic = Diagnostic::error(Code::Data, span, error.to_string());
     diagnostic.help = help.map(str::to_string);

@@ -218,6 +218,11 @@ fn plain_plan(
                     Err(e) => errors.push(plain::explain(&e, param.span)),
                 }
             }
+            Statement::Generated { shape, draw, .. } => {
+                if let Err(e) = eval::shape(shape, &values) {
+                    errors.push(plain::explain(&e, draw.span));
+                }
+            }
             Statement::Let { name, value } if value.data_only => match evaluate(value, &values) {
                 Ok(v) => {
                     values.insert(name.clone(), v);

@@ -30,6 +30,10 @@ pub enum Verb {
     Summary(SummaryArguments),
     /// Evaluate a model at a named point: value, terms, gradients.
     Eval(EvalArguments),
+    /// Bring model files into their tidy form: one space around signs, columns in line.
+    Fmt(FmtArguments),
+    /// Draw parameters from their priors and data from the likelihood; write both.
+    Simulate(SimulateArguments),
 }
 
 /// A stage of the compiler.
@@ -242,6 +246,9 @@ pub struct FitArguments {
 pub struct SummaryArguments {
     /// The folder of a fit.
     pub fit: PathBuf,
+    /// Add leave-one-out cross-validation over the observations, by Pareto-smoothed importance sampling.
+    #[arg(long)]
+    pub loo: bool,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
@@ -262,4 +269,35 @@ pub struct EvalArguments {
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct FmtArguments {
+    /// Model files, which are changed in place; `-` reads standard input and writes standard output.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Change nothing; name the files that are not tidy and end with exit code 2.
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Args)]
+pub struct SimulateArguments {
+    /// The model file.
+    pub model: PathBuf,
+    /// A JSON file with the data that are not drawn: sizes and covariates.
+    #[arg(long)]
+    pub data: Option<PathBuf>,
+    /// For a model with a recording: a JSON file of participants, runs, seconds and streams.
+    #[arg(long)]
+    pub design: Option<PathBuf>,
+    /// How often to draw; more than one draw lie in numbered folders.
+    #[arg(long, default_value_t = 1)]
+    pub draws: u64,
+    /// The same seed gives the same draws.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Folder for data and truth, which must not exist [default: NAME-data in the current folder].
+    #[arg(long)]
+    pub out: Option<PathBuf>,
 }

@@ -106,6 +106,9 @@ fn describe_model(model: &Model) -> String {
             }
             Statement::Let { name, value } => format!("let {name}: {}", describe_shape(&value.shape)),
             Statement::Report { name, value } => format!("report {name}: {}", describe_shape(&value.shape)),
+            Statement::Generated { name, shape, draw, .. } => {
+                format!("report {name}: {}, drawn from {}", describe_shape(shape), draw.family)
+            }
             Statement::Density { label, value, .. } => format!("term {label}: over {}", describe_shape(&value.shape)),
             Statement::WeightPrior { role, name, draw } => {
                 format!("{} {name}: one per stream, term {name} ~ {}", role.keyword(), draw.family)

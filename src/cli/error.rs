@@ -5,7 +5,7 @@ use crate::base::{Diagnostic, Source, render};
 use crate::bind::BindError;
 use crate::data::DataError;
 use crate::graph::LowerError;
-use crate::run::{FitError, PointError};
+use crate::run::{FitError, PointError, PointwiseError, SimulateError};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -54,6 +54,14 @@ pub enum CliError {
     NoRecording { option: &'static str },
     #[error("{name} must be {range}, not {value}")]
     Setting { name: &'static str, range: &'static str, value: String },
+    #[error(transparent)]
+    Pointwise(#[from] PointwiseError),
+    #[error(transparent)]
+    Simulate(SimulateError),
+    #[error("{0}")]
+    Design(String),
+    #[error("{} exists already; choose another --out", path.display())]
+    OutExists { path: PathBuf },
     #[error("{0}")]
     Output(std::io::Error),
 }

@@ -4,6 +4,7 @@ use super::arguments::FitArguments;
 use super::error::{CliError, Exit};
 use super::{load, print, print_json};
 use crate::archive::{self, Archive, FORMAT, Method, Outcome, Settings};
+use crate::model::Statement;
 use crate::report::{facts, latent_csv, summarize_archive, summary_table};
 use crate::run::{Reporting, default_method, fit, interrupt_flag};
 use std::path::PathBuf;
@@ -46,6 +47,13 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
             Method::Als => "als",
         };
         note(&format!("method: {name} ({reason})"));
+    }
+    if matches!(method, Method::Map | Method::Als) {
+        for statement in &plan.model.statements {
+            if let Statement::Generated { name, .. } = statement {
+                note(&format!("note: `{name}` is drawn per draw of the posterior; a mode has none, so it is left out"));
+            }
+        }
     }
     let default_iterations = if method == Method::Als { ALS_ITERATIONS } else { MAP_ITERATIONS };
     let settings = Settings {

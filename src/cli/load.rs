@@ -16,10 +16,15 @@ pub struct LoadedModel {
     pub input: InputFile,
 }
 
-/// Reads and checks a model file.
-pub fn model(path: &Path) -> Result<LoadedModel, CliError> {
+/// A text file with the SHA-256 of its bytes.
+pub fn source(path: &Path) -> Result<(Source, String), CliError> {
     let bytes = std::fs::read(path).map_err(|source| CliError::Read { path: path.to_path_buf(), source })?;
     let sha256 = digest(&bytes);
+    Ok((text(path, bytes)?, sha256))
+}
+
+/// The bytes of `path` as a text.
+pub fn text(path: &Path, bytes: Vec<u8>) -> Result<Source, CliError> {
     let text = String::from_utf8(bytes).map_err(|e| {
         let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|b| **b == b'\n').count() + 1;
@@ -27,7 +32,12 @@ pub fn model(path: &Path) -> Result<LoadedModel, CliError> {
         let source = std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
         CliError::Read { path: path.to_path_buf(), source }
     })?;
-    let source = Source::new(path.display().to_string(), text);
+    Ok(Source::new(path.display().to_string(), text))
+}
+
+/// Reads and checks a model file.
+pub fn model(path: &Path) -> Result<LoadedModel, CliError> {
+    let (source, sha256) = source(path)?;
     match check_text(&source) {
         Ok(model) => {
             let input = InputFile { role: "model".into(), path: path.display().to_string(), sha256 };

@@ -6,7 +6,9 @@ mod data;
 mod error;
 mod eval;
 mod fit;
+mod fmt;
 mod load;
+mod simulate;
 mod summary;
 
 use arguments::{Cli, Verb};
@@ -23,6 +25,8 @@ pub fn main() -> ExitCode {
         Verb::Fit(arguments) => fit::run(arguments),
         Verb::Summary(arguments) => summary::run(arguments),
         Verb::Eval(arguments) => eval::run(arguments),
+        Verb::Fmt(arguments) => fmt::run(arguments),
+        Verb::Simulate(arguments) => simulate::run(arguments),
     };
     match result {
         Ok(exit) => exit.code(),

@@ -16,6 +16,7 @@ mod repair;
 mod table;
 mod token;
 mod wide;
+mod write;
 
 pub use affinity::{Edge, parse_affinity};
 pub use arrays::{Array, Arrays, parse_arrays};
@@ -26,3 +27,4 @@ pub use load::{Duplicates, Loaded, Options, load, load_arrays};
 pub use names::counted;
 pub use recording::{Recording, Stream};
 pub use repair::Repair;
+pub use write::{arrays_json, recording_csv};

@@ -241,6 +241,8 @@ impl<B: Backend> Builder<'_, B> {
                     Ok(log_mass(distribution, *lower, *upper, &parts, *count, d))
                 })?
             }
+            // No term of a density is drawn; outputs are computed by the tape.
+            Op::Draw { .. } => return Err(failed()),
             Op::Structured { term, inputs } => {
                 let input = self.joined(program, inputs);
                 let lengths: Vec<usize> = inputs.iter().map(|&i| program.nodes[i].len).collect();

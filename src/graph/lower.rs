@@ -1,6 +1,6 @@
 //! Plan to program: every statement becomes nodes, every `~` a named term.
 
-use super::program::{Node, NodeId, Op, Output, Program};
+use super::program::{Group, Node, NodeId, Op, Output, Program};
 use super::structured::{FilteredTerm, GriddedKind, GriddedTerm, Structured};
 use crate::bind::{Block, Env, EvaluateError, Form, Plan, SharedPlan, Value, evaluate};
 use crate::lang::ast::WeightRole;
@@ -53,9 +53,14 @@ pub fn lower(plan: &Plan) -> Result<Program, LowerError> {
     let mut outputs: Vec<Output> = Vec::new();
     for block in &plan.blocks {
         let (node, shape) = lowerer.find(&block.name)?;
-        outputs.push(Output { name: block.name.clone(), shape, labels: block.labels.clone(), node });
+        let (name, labels) = (block.name.clone(), block.labels.clone());
+        outputs.push(Output { name, group: Group::Parameter, integer: false, shape, labels, node });
     }
     outputs.append(&mut lowerer.reports);
+    let drawn = lowerer.drawn();
+    for output in outputs.iter_mut().filter(|o| drawn[o.node]) {
+        output.group = Group::Generated;
+    }
     let Lowerer { nodes, terms, jacobian, .. } = lowerer;
     Ok(Program { nodes, terms, jacobian, outputs, dim: plan.dim() })
 }
@@ -130,7 +135,15 @@ impl Lowerer {
                 let (node, shape) = self.expression(plan, value)?;
                 self.names.insert(name.clone(), (node, shape.clone()));
                 let labels = crate::bind::element_labels(name, &shape);
-                self.reports.push(Output { name: name.clone(), shape, labels, node });
+                let (group, integer) = (Group::Report, value.integer);
+                self.reports.push(Output { name: name.clone(), group, integer, shape, labels, node });
+            }
+            Statement::Generated { name, shape, integer, draw } => {
+                let shape = crate::bind::evaluate::shape(shape, &plan.values)?;
+                let (node, integer) = (self.generated(plan, draw, shape.iter().product())?, *integer);
+                self.names.insert(name.clone(), (node, shape.clone()));
+                let labels = crate::bind::element_labels(name, &shape);
+                self.reports.push(Output { name: name.clone(), group: Group::Generated, integer, shape, labels, node });
             }
             Statement::Density { label, value, draw } => {
                 let (x, shape) = self.expression(plan, value)?;
@@ -233,6 +246,27 @@ impl Lowerer {
             self.log_mass(label, distribution, lower, upper, arguments, count);
         }
         Ok(())
+    }
+
+    /// One draw per element.
+    fn generated(&mut self, plan: &Plan, draw: &Draw, count: usize) -> Result<NodeId, LowerError> {
+        let distribution = dist::find(&draw.family).ok_or_else(|| LowerError::Missing { name: draw.family.clone() })?;
+        let arguments =
+            draw.arguments.iter().map(|a| Ok(self.expression(plan, a)?.0)).collect::<Result<Vec<_>, LowerError>>()?;
+        let (lower, upper) = match &draw.truncation {
+            Some((lo, hi)) => (evaluate(lo, &plan.values)?.values[0], evaluate(hi, &plan.values)?.values[0]),
+            None => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        Ok(self.push(Op::Draw { distribution, lower, upper, arguments }, count, true))
+    }
+
+    /// Which nodes are drawn, or made of what is.
+    fn drawn(&self) -> Vec<bool> {
+        let mut drawn = vec![false; self.nodes.len()];
+        for (id, node) in self.nodes.iter().enumerate() {
+            drawn[id] = matches!(node.op, Op::Draw { .. }) || node.op.operands().iter().any(|&o| drawn[o]);
+        }
+        drawn
     }
 
     fn log_mass(

@@ -27,6 +27,6 @@ pub use burn_graph::{BurnDensity, Device, DeviceError};
 pub use coordinates::{Coordinates, Physical, Unconstrained};
 pub use density::{Evaluator, LogDensity, Rejection};
 pub use lower::{LowerError, lower};
-pub use program::{Node, NodeId, Op, Output, Program};
+pub use program::{Group, Node, NodeId, Op, Output, Program};
 pub use structured::Structured;
 pub use tape::Tape;

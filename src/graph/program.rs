@@ -6,6 +6,7 @@ use super::structured::Structured;
 use crate::math::dist::Distribution;
 use crate::math::op::{Binary, Unary};
 use crate::model::Reduction;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,6 +67,13 @@ pub enum Op {
         arguments: Vec<NodeId>,
         count: usize,
     },
+    /// A random draw per element, inside the interval; for outputs alone.
+    Draw {
+        distribution: &'static Distribution,
+        lower: f64,
+        upper: f64,
+        arguments: Vec<NodeId>,
+    },
     /// A structured term with a hand-written adjoint.
     Structured {
         term: Arc<dyn Structured>,
@@ -83,8 +91,8 @@ impl Op {
             }
             Op::Binary(_, a, b) | Op::MatMul { a, b, .. } => vec![*a, *b],
             Op::Density { x, arguments, .. } => std::iter::once(*x).chain(arguments.iter().copied()).collect(),
-            Op::LogMass { arguments, .. } => arguments.clone(),
             Op::Structured { inputs, .. } | Op::Array { inputs, .. } | Op::Join { inputs } => inputs.clone(),
+            Op::LogMass { arguments, .. } | Op::Draw { arguments, .. } => arguments.clone(),
         }
     }
 }
@@ -99,10 +107,26 @@ pub struct Node {
     pub active: bool,
 }
 
-/// A quantity that is reported: a parameter in its own units, or a `report` line.
+/// Where a reported quantity comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// A parameter in its own units.
+    #[default]
+    Parameter,
+    /// A `report` line: a function of parameters and data.
+    Report,
+    /// A `report` line that is drawn, or made of what is: random also where the parameters are known.
+    Generated,
+}
+
+/// A quantity that is reported.
 #[derive(Clone)]
 pub struct Output {
     pub name: String,
+    pub group: Group,
+    /// Every element is a whole number.
+    pub integer: bool,
     pub shape: Vec<usize>,
     /// Names of the elements, row-major.
     pub labels: Vec<String>,
@@ -176,6 +200,7 @@ impl fmt::Display for Program {
                 }
                 Op::Join { .. } => format!("join {operands}"),
                 Op::Array { function, .. } => format!("{} {operands}", function.name()),
+                Op::Draw { distribution, .. } => format!("draw {} {operands}", distribution.name),
                 Op::Structured { term, .. } => format!("{} {operands}", term.name()),
             };
             writeln!(f, "%{id} [{}] = {text}", node.len)?;

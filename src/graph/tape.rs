@@ -6,8 +6,10 @@ use super::kernels::{self, Partials};
 use super::matmul;
 use super::program::{NodeId, Op, Program};
 use super::structured::MAX_INPUTS;
+use crate::math::rng::{Purpose, stream};
 use crate::math::special::log_sum_exp;
 use crate::model::Reduction;
+use rand_chacha::ChaCha8Rng;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -26,6 +28,8 @@ pub struct Tape {
     schedule: Vec<NodeId>,
     /// Everything that the outputs need, without constants.
     output_schedule: Vec<NodeId>,
+    /// What outputs are drawn with.
+    random: ChaCha8Rng,
 }
 
 impl Tape {
@@ -68,8 +72,14 @@ impl Tape {
             workspaces,
             schedule,
             output_schedule,
+            random: stream(0, 0, Purpose::Prediction),
             program,
         }
+    }
+
+    /// Draws the outputs that are drawn with these random numbers from now on.
+    pub fn set_random(&mut self, random: ChaCha8Rng) {
+        self.random = random;
     }
 
     /// Sum of the terms at the physical parameters, and its gradient in them.
@@ -173,6 +183,17 @@ impl Tape {
                     }
                     out[0] = log_mass(distribution, *lower, *upper, &args[..arguments.len()], *count, slots);
                 }
+                Op::Draw { distribution, lower, upper, arguments } => {
+                    let mut args = [0.0; 3];
+                    for (i, o) in out.iter_mut().enumerate() {
+                        for (arg, &a) in args.iter_mut().zip(arguments) {
+                            let values = get(a);
+                            *arg = if values.len() == 1 { values[0] } else { values[i] };
+                        }
+                        let args = &args[..arguments.len()];
+                        *o = distribution.draw_within(&mut self.random, *lower, *upper, args);
+                    }
+                }
                 Op::Structured { term, inputs } => {
                     let mut slots = &mut self.partials[self.partial_start[id]..];
                     let mut values: [&[f64]; MAX_INPUTS] = [&[]; MAX_INPUTS];
@@ -213,7 +234,7 @@ impl Tape {
             let (earlier, rest) = self.adjoints.split_at_mut(start[id]);
             let g = &rest[..node.len];
             match &node.op {
-                Op::Constant(_) => {}
+                Op::Constant(_) | Op::Draw { .. } => {}
                 Op::Parameter { offset } => {
                     for (out, g) in gradient[*offset..].iter_mut().zip(g) {
                         *out += g;

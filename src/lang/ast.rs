@@ -46,6 +46,8 @@ pub enum ItemKind {
     Function { name: Ident, parameters: Vec<Ident>, body: Body },
     /// `scan h[t in 2:N] from start = a + b * h[t - 1]`
     Scan { name: Ident, index: Ident, first: Expr, last: Expr, start: Option<Expr>, body: Body },
+    /// `report y_rep[N] ~ normal(theta, sigma)`
+    ReportDraw { name: Ident, dims: Vec<Expr>, draw: Draw },
     /// `observe y ~ normal(theta, sigma)`
     Observe { value: Expr, draw: Draw },
     /// `log_density log_sum_exp(a)`

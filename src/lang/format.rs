@@ -37,6 +37,9 @@ fn statement(kind: &ItemKind) -> String {
         ItemKind::Tilde { value, draw } => format!("{} ~ {}", operand(value), distribution(draw)),
         ItemKind::LogDensity { value } => format!("log_density {}", operand(value)),
         ItemKind::Minimize { value } => format!("minimize {}", operand(value)),
+        ItemKind::ReportDraw { name, dims, draw } => {
+            format!("report {}{} ~ {}", name.name, sizes(dims), distribution(draw))
+        }
         ItemKind::Recording { name, standardized } => {
             format!("recording {}{}", name.name, if *standardized { " standardized" } else { "" })
         }

@@ -13,19 +13,35 @@ use crate::base::{Code, Diagnostic, Source, Span};
 /// # Errors
 /// Every syntax error of the text; after an error, parsing goes on at the next line.
 pub fn parse(source: &Source) -> Result<Ast, Vec<Diagnostic>> {
+    let partial = parse_partly(source);
+    if partial.errors.is_empty() { Ok(partial.ast) } else { Err(partial.errors) }
+}
+
+/// A text as far as it could be read.
+#[derive(Debug, Clone)]
+pub struct Partial {
+    /// The statements without an error; the name is empty where the model has none.
+    pub ast: Ast,
+    /// Every syntax error of the text.
+    pub errors: Vec<Diagnostic>,
+    /// Names in the statements with an error: any of them may be declared there.
+    pub lost: Vec<Ident>,
+}
+
+/// Reads the statements that can be read, whatever stands between them.
+pub fn parse_partly(source: &Source) -> Partial {
     let tokens = tokens(&source.text);
-    let mut parser = Parser { tokens, at: 0, errors: Vec::new(), nesting: 0, operations: 0, in_block: false };
+    let mut parser =
+        Parser { tokens, at: 0, errors: Vec::new(), lost: Vec::new(), nesting: 0, operations: 0, in_block: false };
     let ast = parser.model();
-    match ast {
-        Some(ast) if parser.errors.is_empty() => Ok(ast),
-        _ => Err(parser.errors),
-    }
+    Partial { ast, errors: parser.errors, lost: parser.lost }
 }
 
 pub(super) struct Parser {
     tokens: Vec<Token>,
     at: usize,
     errors: Vec<Diagnostic>,
+    lost: Vec<Ident>,
     /// Brackets and signs around the expression being read.
     pub nesting: usize,
     /// Operations of the statement so far.
@@ -124,13 +140,14 @@ impl Parser {
         }
     }
 
-    fn model(&mut self) -> Option<Ast> {
+    fn model(&mut self) -> Ast {
         let name = self.first_line();
         let mut items = Vec::new();
         while *self.peek() != TokenKind::End {
-            let start = self.span();
-            if let Ok(kind) = self.whole_statement() {
-                items.push(Item { span: start.to(self.previous_span()), kind });
+            let (first, start) = (self.at, self.span());
+            match self.whole_statement() {
+                Ok(kind) => items.push(Item { span: start.to(self.previous_span()), kind }),
+                Err(Failed) => self.lose(first),
             }
             // Behind an error the rest of the block is left out, as its lines are no statements.
             while self.in_block && *self.peek() != TokenKind::End {
@@ -142,7 +159,18 @@ impl Parser {
             self.in_block = false;
             self.next_line();
         }
-        Some(Ast { name: name.ok()?, items })
+        let name = name.unwrap_or_else(|Failed| Ident { name: String::new(), span: Span::default() });
+        Ast { name, items }
+    }
+
+    /// Remembers the names of the statement that starts at token `first`.
+    fn lose(&mut self, first: usize) {
+        let line = self.tokens[first..].iter().take_while(|t| t.kind != TokenKind::Newline);
+        let names = line.filter_map(|t| match &t.kind {
+            TokenKind::Word(name) => Some(Ident { name: name.clone(), span: t.span }),
+            _ => None,
+        });
+        self.lost.extend(names);
     }
 
     /// `model NAME`; where the line is missing, the first line is left to be read as a statement.

@@ -11,6 +11,7 @@ impl Parser {
     pub fn statement(&mut self) -> Parsed<ItemKind> {
         let word = match self.peek() {
             TokenKind::Word(w) => w.clone(),
+            TokenKind::Number { .. } | TokenKind::Sign("(") => return self.tilde(""),
             _ => {
                 return self.fail("a statement", Some(&statement_list()));
             }
@@ -27,6 +28,9 @@ impl Parser {
             "param" => self.param(),
             "let" | "report" => {
                 let name = self.ident("a name")?;
+                if word == "report" && (self.is_sign("[") || self.is_sign("~")) {
+                    return self.report_draw(name);
+                }
                 let help = format!("for example `{word} ratio = a / b`; a parameter is declared with `param`");
                 self.expect("=", Some(&help))?;
                 let value = self.condition()?;
@@ -72,9 +76,12 @@ impl Parser {
         }
     }
 
-    /// `theta ~ normal(0, 1)`, or something that was meant as another statement.
+    /// `theta ~ normal(0, 1)`, or something that was meant as another statement. `word` is the first one; empty where the
+    /// statement starts with a number or a bracket.
     fn tilde(&mut self, word: &str) -> Parsed<ItemKind> {
         match self.peek_second() {
+            // A number or a bracket: whatever follows, it is an expression.
+            _ if word.is_empty() => {}
             Some(TokenKind::Word(_)) => return self.not_a_statement(word),
             Some(TokenKind::Sign("{")) => {
                 self.advance();
@@ -172,6 +179,13 @@ impl Parser {
         let dims = self.dims()?;
         let bounds = self.bounds()?;
         Ok(ItemKind::Data { name, integer, dims, bounds })
+    }
+
+    /// `report y_rep[N] ~ normal(theta, sigma)`, behind the name.
+    fn report_draw(&mut self, name: Ident) -> Parsed<ItemKind> {
+        let dims = self.dims()?;
+        self.expect("~", Some("values to draw are written like `report y_rep[N] ~ normal(mu, sigma)`"))?;
+        Ok(ItemKind::ReportDraw { name, dims, draw: self.draw()? })
     }
 
     fn param(&mut self) -> Parsed<ItemKind> {

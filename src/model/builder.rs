@@ -425,6 +425,11 @@ impl Builder {
         self.push(ItemKind::Scan { name: ident(name), index, first, last, start, body: body.0 })
     }
 
+    /// `report name[sizes] ~ draw`; of the declaration only the sizes count.
+    pub fn report_draw(self, name: &str, d: Declaration, draw: DrawBuilder) -> Self {
+        self.push(ItemKind::ReportDraw { name: ident(name), dims: d.dims, draw: draw.0 })
+    }
+
     /// `observe value ~ draw`
     pub fn observe(self, value: impl Into<Ex>, draw: DrawBuilder) -> Self {
         self.push(ItemKind::Observe { value: value.into().0, draw: draw.0 })

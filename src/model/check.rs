@@ -9,15 +9,28 @@ use super::shared::Draft;
 use super::types::*;
 use crate::base::{Code, Diagnostic, Source, Span};
 use crate::lang::ast::{self, Ast, Ident, ItemKind, WeightRole};
-use crate::lang::{DISCRETE, format_expression, parse};
+use crate::lang::{DISCRETE, Partial, format_expression, parse_partly};
 use crate::math::constraint::Constraint;
 
 /// Parses and checks a model text.
 ///
 /// # Errors
-/// All syntax errors, or else all errors of names, types, shapes, bounds and forms.
+/// All syntax errors, and all errors of names, types, shapes, bounds and forms in the statements that can be read.
 pub fn check_text(source: &Source) -> Result<Model, Vec<Diagnostic>> {
-    check(&parse(source)?)
+    let Partial { ast, mut errors, lost } = parse_partly(source);
+    if errors.is_empty() {
+        return check(&ast);
+    }
+    let mut checker = Checker::new(&ast);
+    // What a broken line declares is not reported as missing, and a form with broken parts is not judged.
+    checker.scope.lose(&lost);
+    checker.shared.broken = true;
+    for item in &ast.items {
+        checker.item(&item.kind, item.span);
+    }
+    errors.append(&mut checker.scope.errors);
+    errors.sort_by_key(|e| e.span.start);
+    Err(errors)
 }
 
 /// Checks a syntax tree. Everything that can be known without data is checked here.
@@ -25,9 +38,7 @@ pub fn check_text(source: &Source) -> Result<Model, Vec<Diagnostic>> {
 /// # Errors
 /// All errors of names, types, shapes, bounds and forms.
 pub fn check(ast: &Ast) -> Result<Model, Vec<Diagnostic>> {
-    let mut checker = Checker::default();
-    checker.scope.anywhere =
-        ast.items.iter().filter_map(|item| declared(&item.kind)).map(|n| (n.name.clone(), n.span)).collect();
+    let mut checker = Checker::new(ast);
     for item in &ast.items {
         checker.item(&item.kind, item.span);
     }
@@ -43,6 +54,7 @@ fn declared(kind: &ItemKind) -> Option<&Ident> {
         | ItemKind::Report { name, .. }
         | ItemKind::Function { name, .. }
         | ItemKind::Scan { name, .. }
+        | ItemKind::ReportDraw { name, .. }
         | ItemKind::Recording { name, .. }
         | ItemKind::Factors { name, .. }
         | ItemKind::LatentProcess { name, .. }
@@ -71,6 +83,8 @@ struct Checker {
     data: Vec<Data>,
     statements: Vec<Statement>,
     minimized: bool,
+    /// Where a `report` draws.
+    drawn: Vec<Span>,
     /// Where the model writes `~`.
     densities: Vec<Span>,
     /// Loadings, offsets and noise variances without a prior.
@@ -78,9 +92,16 @@ struct Checker {
 }
 
 impl Checker {
+    fn new(ast: &Ast) -> Checker {
+        let mut checker = Checker::default();
+        let names = ast.items.iter().filter_map(|item| declared(&item.kind));
+        checker.scope.anywhere = names.map(|n| (n.name.clone(), n.span)).collect();
+        checker
+    }
+
     fn item(&mut self, kind: &ItemKind, span: Span) {
         // A report is a function of the optimum, so it may come last; everything else belongs into the objective.
-        if self.minimized && !matches!(kind, ItemKind::Report { .. }) {
+        if self.minimized && !matches!(kind, ItemKind::Report { .. } | ItemKind::ReportDraw { .. }) {
             let error = match kind {
                 ItemKind::Minimize { .. } => Diagnostic::error(Code::Statement, span, "this is a second `minimize`")
                     .help("add the two objectives up in one `minimize`"),
@@ -112,7 +133,11 @@ impl Checker {
                 }
             }
             ItemKind::Report { name, value } => {
-                if let Some(value) = self.define(name, value) {
+                self.scope.reporting = true;
+                self.scope.met_generated = false;
+                let value = self.define(name, value);
+                self.scope.reporting = false;
+                if let Some(value) = value {
                     self.statements.push(Statement::Report { name: name.name.clone(), value });
                 }
             }
@@ -124,6 +149,7 @@ impl Checker {
                     self.statements.push(Statement::Let { name: name.name.clone(), value });
                 }
             }
+            ItemKind::ReportDraw { name, dims, draw } => self.generated(name, dims, draw),
             ItemKind::Observe { value, draw } => {
                 self.densities.push(draw.span);
                 self.reject_noncentered(draw);
@@ -163,8 +189,24 @@ impl Checker {
     fn declare_value(&mut self, name: &Ident, typed: Option<Typed>) -> Option<Typed> {
         let (integer, data_only) = typed.as_ref().map_or((false, false), |t| (t.integer, t.data_only));
         let shape = typed.as_ref().map(|t| t.shape.as_slice());
-        self.scope.declare(name, Entry::value(shape, integer, data_only, Role::Let));
+        let role = if self.scope.reporting && self.scope.met_generated { Role::Generated } else { Role::Let };
+        self.scope.declare(name, Entry::value(shape, integer, data_only, role));
         typed
+    }
+
+    /// `report y_rep[N] ~ normal(theta, sigma)`
+    fn generated(&mut self, name: &Ident, dims: &[ast::Expr], draw: &ast::Draw) {
+        self.reject_noncentered(draw);
+        self.drawn.push(draw.span);
+        let shape = self.scope.shape(dims);
+        self.scope.reporting = true;
+        let checked = self.scope.draw(draw, &name.name, shape.as_deref());
+        self.scope.reporting = false;
+        let integer = checked.as_ref().is_some_and(|(_, distribution)| distribution.support.is_integer());
+        self.scope.declare(name, Entry::value(shape.as_deref(), integer, false, Role::Generated));
+        if let (Some(shape), Some((draw, _))) = (shape, checked) {
+            self.statements.push(Statement::Generated { name: name.name.clone(), shape, integer, draw });
+        }
     }
 
     fn named(&self, name: &Ident, shape: &[Dim]) -> Typed {
@@ -211,8 +253,10 @@ impl Checker {
             return;
         }
         if !observe && typed.data_only {
+            let what = if matches!(typed.kind, TypedKind::Number(_)) { "a number" } else { "data" };
             self.scope.errors.push(
-                Diagnostic::error(Code::Statement, typed.span, format!("`{name}` is data"))
+                Diagnostic::error(Code::Statement, typed.span, format!("`{name}` is {what}"))
+                    .expected("a parameter, or an expression of parameters")
                     .help(format!("write `observe {name} ~ ...`")),
             );
             return;
@@ -404,6 +448,12 @@ impl Checker {
             self.scope.errors.push(
                 Diagnostic::error(Code::Statement, density, "a model is either a density or an objective, not both")
                     .help("drop every `~` and `log_density`, or drop `minimize`"),
+            );
+        }
+        if let (true, Some(&drawn)) = (objective, self.drawn.first()) {
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, drawn, "an objective has no draws that a `report` could follow")
+                    .help("report a value, as in `report fitted = X @ beta`, or write the model as a density"),
             );
         }
         if !objective {

@@ -64,7 +64,7 @@ impl Scope {
         Some(Data { name: name.name.clone(), integer, shape: shape?, lower, upper, span: name.span })
     }
 
-    fn shape(&mut self, dims: &[Expr]) -> Option<Shape> {
+    pub fn shape(&mut self, dims: &[Expr]) -> Option<Shape> {
         if dims.len() > 2 {
             return self.error(
                 Diagnostic::error(Code::Shape, dims[2].span, "arrays have one or two axes")

@@ -3,7 +3,7 @@
 use super::arrays::Comparison;
 use super::dim::Dim;
 use super::functions::{self, Kind};
-use super::scope::{CONSTANTS, Entry, Scope};
+use super::scope::{CONSTANTS, Entry, Role, Scope};
 use super::types::*;
 use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{Expr, ExprKind, Ident, Index, Operator};
@@ -61,13 +61,21 @@ impl Scope {
             return self.error(error);
         }
         match self.entries.get(name) {
-            Some((Entry::Value { shape, integer, data_only, .. }, _)) => Some(Typed {
-                kind: TypedKind::Name(name.to_string()),
-                shape: shape.clone(),
-                integer: *integer,
-                data_only: *data_only,
-                span,
-            }),
+            Some((Entry::Value { role: Role::Generated, .. }, _)) if !self.reporting => self.error(
+                Diagnostic::error(Code::Statement, span, format!("`{name}` is drawn after the fit"))
+                    .expected("data, parameters, and `let`s of them")
+                    .help("what a `report` draws can stand in a later `report` alone"),
+            ),
+            Some((Entry::Value { shape, integer, data_only, role }, _)) => {
+                self.met_generated |= *role == Role::Generated;
+                Some(Typed {
+                    kind: TypedKind::Name(name.to_string()),
+                    shape: shape.clone(),
+                    integer: *integer,
+                    data_only: *data_only,
+                    span,
+                })
+            }
             Some((Entry::Factors(k), _)) => Some(Typed { integer: true, ..Typed::number(*k as f64, span) }),
             Some((Entry::Failed, _)) => None,
             Some((Entry::Function, _)) => self.error(

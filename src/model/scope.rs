@@ -39,6 +39,8 @@ pub(super) enum Role {
     Data,
     Param,
     Let,
+    /// Drawn after the fit, or made of what is.
+    Generated,
 }
 
 impl Entry {
@@ -55,6 +57,7 @@ impl Entry {
             Entry::Value { role: Role::Data, .. } => "data",
             Entry::Value { role: Role::Param, .. } => "a parameter",
             Entry::Value { role: Role::Let, .. } => "a `let` or a `report`",
+            Entry::Value { role: Role::Generated, .. } => "a `report` that is drawn",
             Entry::Factors(_) => "the number of factors",
             Entry::Recording => "the recording",
             Entry::Latent => "the latent",
@@ -85,6 +88,10 @@ pub(super) struct Scope {
     pub inlined: usize,
     /// Named values of blocks so far; their names are told apart by it.
     pub locals: usize,
+    /// Inside a `report`, where values that are drawn after the fit may stand.
+    pub reporting: bool,
+    /// Whether such a value was met since `reporting` was set.
+    pub met_generated: bool,
 }
 
 /// Constants that need no declaration.
@@ -98,6 +105,13 @@ impl Scope {
     pub fn error<T>(&mut self, error: Diagnostic) -> Option<T> {
         self.errors.push(error);
         None
+    }
+
+    /// Lets names of broken statements pass: whatever they are, nothing more is said about them.
+    pub fn lose(&mut self, names: &[Ident]) {
+        for name in names {
+            self.entries.entry(name.name.clone()).or_insert((Entry::Failed, name.span));
+        }
     }
 
     /// Declares `name`, unless it is taken.

@@ -189,6 +189,14 @@ pub enum Statement {
         name: String,
         value: Typed,
     },
+    /// `report y_rep[N] ~ normal(theta, sigma)`: drawn anew at every draw of the posterior.
+    Generated {
+        name: String,
+        shape: Shape,
+        /// Every value is a whole number.
+        integer: bool,
+        draw: Draw,
+    },
     /// One term of the log density: every element of `value` is drawn from `draw`.
     Density {
         label: String,

@@ -2,6 +2,7 @@
 
 mod judge;
 mod latent;
+mod loo;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -9,5 +10,6 @@ mod tests;
 
 pub use judge::{Judgement, judge};
 pub use latent::latent_csv;
+pub use loo::loo_table;
 pub use summary::{Row, Summary, summarize_archive};
 pub use table::{facts, summary_table};

@@ -121,6 +121,14 @@ impl Summary {
                 }
             })
             .collect();
+        let quantities = match &archive.outcome {
+            Outcome::Draws(draws) => &draws.quantities,
+            Outcome::Mode(mode) => &mode.quantities,
+        };
+        let groups: Vec<Value> = quantities
+            .iter()
+            .map(|q| json!({ "name": q.name, "group": q.group, "integer": q.integer, "shape": q.shape }))
+            .collect();
         let mut object = json!({
             "model": archive.plan.model.name,
             "method": archive.settings.method,
@@ -135,6 +143,7 @@ impl Summary {
             "findings": self.judgement.findings,
             "constants": self.judgement.constants,
             "quantities": rows,
+            "groups": groups,
         });
         match &archive.outcome {
             Outcome::Draws(draws) => {

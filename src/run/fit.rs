@@ -8,7 +8,8 @@ use super::{alternate, mode};
 use crate::archive::{Method, Metric, Outcome, Settings};
 use crate::bind::{EvaluateError, Plan};
 use crate::graph::{
-    BurnDensity, Coordinates, Device, DeviceError, LogDensity, LowerError, Physical, Rejection, Unconstrained, lower,
+    BurnDensity, Coordinates, Device, DeviceError, Group, LogDensity, LowerError, Physical, Rejection, Unconstrained,
+    lower,
 };
 use crate::infer::optimize::{LaplaceError, MultistartError};
 use crate::math::rng::{Purpose, stream};
@@ -93,7 +94,12 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
     if plan.dim() == 0 {
         return Err(FitError::NoCoordinates);
     }
-    let program = Arc::new(lower(plan)?);
+    let mut program = lower(plan)?;
+    if matches!(settings.method, Method::Map | Method::Als) {
+        // One random number at a mode would say nothing.
+        program.outputs.retain(|o| o.group != Group::Generated);
+    }
+    let program = Arc::new(program);
     let coordinates = Coordinates::new(plan);
     // A mode is climbed without Jacobians: it does not depend on the coordinates.
     let evaluated = match settings.method {

@@ -12,8 +12,13 @@ use std::time::Instant;
 
 /// The reported quantities of a program.
 pub(super) fn quantities(program: &Program) -> Vec<Quantity> {
-    let one =
-        |o: &crate::graph::Output| Quantity { name: o.name.clone(), shape: o.shape.clone(), labels: o.labels.clone() };
+    let one = |o: &crate::graph::Output| Quantity {
+        name: o.name.clone(),
+        group: o.group,
+        integer: o.integer,
+        shape: o.shape.clone(),
+        labels: o.labels.clone(),
+    };
     program.outputs.iter().map(one).collect()
 }
 
@@ -48,6 +53,7 @@ impl Sampler<'_> {
             }
         };
         let mut tape = Tape::new(Arc::clone(self.program));
+        tape.set_random(stream(self.settings.seed, index as u64, Purpose::Prediction));
         let mut physical = vec![0.0; self.coordinates.dim()];
         let mut reported = Vec::new();
         let mut divergences = 0;

@@ -7,6 +7,7 @@
 use super::{Distribution, MAX_ARGUMENTS, Support, outside};
 use crate::math::special::{bisect, log_diff_exp, log_sum_exp};
 use crate::math::transform::Transform;
+use rand::{Rng, RngExt};
 
 /// Below a tenth of the smaller tail an interval is integrated directly.
 const LOG_NARROW: f64 = -std::f64::consts::LN_10;
@@ -85,6 +86,26 @@ impl Distribution {
             }
         }
         value - log_mass
+    }
+
+    /// An independent draw of the distribution renormalised to `[lo, hi]`; NaN for invalid arguments or an interval
+    /// without mass. An interval that holds the support cuts nothing.
+    pub fn draw_within(&self, rng: &mut dyn Rng, lo: f64, hi: f64, args: &[f64]) -> f64 {
+        if !self.accepts(args) {
+            return f64::NAN;
+        }
+        let (least, most) = self.support.bounds(args);
+        if lo <= least && hi >= most {
+            return (self.draw)(rng, args);
+        }
+        // Strictly between 0 and 1, so that the ends of an open support are not met.
+        let p = loop {
+            let p: f64 = rng.random();
+            if p > 0.0 {
+                break p;
+            }
+        };
+        self.truncated_quantile(p, lo, hi, args)
     }
 
     /// The smallest x in `[lo, hi]` below which lies at least the share `p` of the mass of the interval.
