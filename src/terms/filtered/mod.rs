@@ -23,7 +23,7 @@ mod triangle;
 pub use algebra::Workspace;
 pub use error::TermError;
 pub use layout::Observation;
-pub use moments::{LatentMoments, PathMoments, PredictedMoments};
+pub use moments::{Feature, LatentMoments, PathMoments, PredictedMoments};
 
 use crate::response::Response;
 use covariance::Form;

@@ -40,6 +40,15 @@ pub struct PathMoments {
     pub covariance: Vec<f64>,
 }
 
+/// One feature of a stream: whose loadings and offset it has, and how the path is seen in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Feature {
+    /// Row of the loadings and of the offsets.
+    pub key: usize,
+    /// Response slot.
+    pub response: usize,
+}
+
 /// One feature at query times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PredictedMoments {
@@ -120,14 +129,12 @@ impl FilteredGp {
         Ok(PathMoments { mean: queries.mean, covariance })
     }
 
-    /// Moments of feature `key`, seen through response slot `response`, of `run` at `times`: of its signal
-    /// b + w' (h * g), or, with the index of a noise variance, of a new observation.
+    /// Moments of one feature of `run` at `times`: of its signal b + w' (h * g), or, with the index of a noise variance, of a new observation.
     pub fn predict_moments(
         &self,
         point: &Point<'_>,
         run: usize,
-        key: usize,
-        response: usize,
+        Feature { key, response }: Feature,
         times: &[f64],
         noise: Option<usize>,
         workspace: &mut Workspace,

@@ -100,13 +100,7 @@ impl NodeKernel {
     /// Derivatives in rho and in the parameters of each response slot, given the derivative with respect to each entry: the
     /// lower triangle of `adjoint` is read, an entry beside the diagonal standing for both of its mirror images. Visits
     /// (slot, derivatives), a slot any number of times; returns the derivative in rho.
-    pub fn pull(
-        &self,
-        nodes: &RunNodes,
-        forms: &[Form],
-        adjoint: &[f64],
-        mut visit: impl FnMut(usize, &[f64]),
-    ) -> f64 {
+    pub fn pull(&self, nodes: &RunNodes, forms: &[Form], adjoint: &[f64], mut visit: impl FnMut(usize, &[f64])) -> f64 {
         let n = nodes.times.len();
         let mut in_rho = 0.0;
         for (pair, table) in nodes.pairs.iter().zip(&self.tables) {

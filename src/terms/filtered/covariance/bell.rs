@@ -39,17 +39,12 @@ pub(super) fn smoothed(rho: f64, variance: f64, lag: f64) -> Smoothed {
     let bell = (-0.5 * r * r).exp();
     let phi = bell / (2.0 * PI).sqrt();
     let behind = 0.5 * erfcx((r + q) * FRAC_1_SQRT_2) * bell;
-    let ahead = if r < q {
-        0.5 * erfcx((q - r) * FRAC_1_SQRT_2) * bell
-    } else {
-        (0.5 * q * q - x).exp() * ndtr(r - q)
-    };
+    let ahead = if r < q { 0.5 * erfcx((q - r) * FRAC_1_SQRT_2) * bell } else { (0.5 * q * q - x).exp() * ndtr(r - q) };
     let square = q * q;
     let lead = |weight: f64, e: f64| if e == 0.0 { 0.0 } else { weight * e };
     let value = lead(1.0 + x - square, ahead) + lead(1.0 - x - square, behind) + 2.0 * q * phi;
     let slope = -rho * (lead(x - square, ahead) + lead(x + square, behind));
-    let curvature =
-        rho * rho * (lead(x - square - 1.0, ahead) - lead(x + square + 1.0, behind) + 2.0 * q * phi);
+    let curvature = rho * rho * (lead(x - square - 1.0, ahead) - lead(x + square + 1.0, behind) + 2.0 * q * phi);
     let in_rho = (d * slope + variance * curvature) / rho;
     Smoothed { value, slope: if lag < 0.0 { -slope } else { slope }, curvature, in_rho }
 }

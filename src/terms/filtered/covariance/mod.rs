@@ -4,15 +4,16 @@
 //! * identity and bells: closed form ([`bell`]);
 //! * sums of exponentials times polynomials (gamma densities of integer shape, Bateman): exact chains ([`chain`]);
 //! * one of those with a bell or any other curve: a chain fed by quadrature ([`sweep`]);
-//! * the rest: quadrature ([`direct`]).
+//! * the rest: quadrature ([`direct`]), of an [`interpolant`] where both curves are given by values.
 
 mod bell;
 mod chain;
 mod direct;
 mod form;
+mod interpolant;
 mod sweep;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use bell::smoothed;
 pub(super) use form::Form;

@@ -61,6 +61,18 @@ impl Forcing<'_> {
         }
     }
 
+    /// Points at which the curve itself or its slope may jump.
+    pub fn kinks(&self) -> Vec<f64> {
+        match self {
+            Forcing::Bell { .. } => Vec::new(),
+            Forcing::Curve(curve) => {
+                let breaks = curve.breaks();
+                // A sampled curve, which has no parameters, bends at each of its lags.
+                if curve.parameter_count() == 0 { breaks.to_vec() } else { vec![breaks[0], breaks[breaks.len() - 1]] }
+            }
+        }
+    }
+
     /// The value at `u`; `slopes` becomes the derivatives in every parameter but the lag.
     pub fn value(&self, u: f64, slopes: &mut [f64]) -> f64 {
         match self {
@@ -165,7 +177,7 @@ impl Sweep<'_> {
         let (mut power, mut slopes) = (Vec::new(), vec![0.0; self.own]);
         let mut now = breaks[0];
         let mut next = 1;
-        let mut enter = |at: f64, states: &mut [f64]| {
+        let enter = |at: f64, states: &mut [f64]| {
             for (_, factors) in ends.iter().filter(|end| end.0 == at) {
                 states[n..].chunks_exact_mut(n).zip(factors).for_each(|(s, f)| s[0] += f);
             }

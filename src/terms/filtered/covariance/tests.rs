@@ -52,7 +52,9 @@ fn every_kind() -> Vec<Response> {
 fn nodes(r: &Response) -> Vec<(f64, f64)> {
     let lag = r.lag();
     let Some(curve) = Curve::new(r).unwrap() else { return vec![(0.0, 1.0)] };
-    let gamma = |v: f64, n: f64, s: f64| v.powf(n - 1.0) * (-v / s).exp() / (crate::math::special::ln_gamma(n).exp() * s.powf(n));
+    let gamma = |v: f64, n: f64, s: f64| {
+        v.powf(n - 1.0) * (-v / s).exp() / (crate::math::special::ln_gamma(n).exp() * s.powf(n))
+    };
     let (value, breaks): (Box<dyn Fn(f64) -> f64>, Vec<f64>) = match *r {
         Response::Gaussian { width, .. } => {
             (Box::new(move |v| (-0.5 * (v / width).powi(2)).exp()), (-9..=9).map(|i| width * f64::from(i)).collect())
@@ -61,9 +63,7 @@ fn nodes(r: &Response) -> Vec<(f64, f64)> {
             (Box::new(move |v| gamma(v, shape, scale)), (0..=50).map(|i| scale * f64::from(i)).collect())
         }
         Response::DoubleGamma { peak_shape, peak_scale, undershoot_shape, undershoot_scale, ratio, .. } => (
-            Box::new(move |v| {
-                gamma(v, peak_shape, peak_scale) - ratio * gamma(v, undershoot_shape, undershoot_scale)
-            }),
+            Box::new(move |v| gamma(v, peak_shape, peak_scale) - ratio * gamma(v, undershoot_shape, undershoot_scale)),
             (0..=150).map(|i| 0.25 * f64::from(i)).collect(),
         ),
         Response::Bateman { rise, decay, .. } => (
@@ -119,15 +119,14 @@ fn slopes_equal_differences() {
     let (rho, h) = (0.8, 2e-3);
     let lags = [-5.1, -0.3, 0.0, 0.9, 3.7];
     let weights = [0.3, -1.0, 0.7, 0.45, -0.2];
-    for a in &kinds {
-        for b in &kinds {
+    for (first, a) in kinds.iter().enumerate() {
+        for b in &kinds[first..] {
             let sum = |rho: f64, a: &Response, b: &Response| -> f64 {
                 let table = covariances(rho, &free_form(a), &free_form(b), &lags, false);
                 weights.iter().enumerate().map(|(i, w)| w * table.value(i)).sum()
             };
-            let difference = |at: &dyn Fn(f64) -> f64| {
-                (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h)
-            };
+            let difference =
+                |at: &dyn Fn(f64) -> f64| (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
             let moved = |r: &Response, i: usize, step: f64| {
                 let mut values = r.values();
                 values[i] += step;
@@ -167,8 +166,8 @@ fn chains_equal_quadrature_of_the_same_curve() {
             let other = covariances(rho, &quadrature, &form(b), &lags, false);
             let bound = chain.tail(&form(b)) + 1e-13;
             assert!(bound < 3e-7);
-            for i in 0..lags.len() {
-                close(exact.value(i), other.value(i), bound, &format!("{a:?} with {b:?} at {}", lags[i]));
+            for (i, lag) in lags.iter().enumerate() {
+                close(exact.value(i), other.value(i), bound, &format!("{a:?} with {b:?} at {lag}"));
             }
         }
     }
@@ -212,8 +211,11 @@ fn exchanging_the_curves_reverses_the_lag() {
             let forth = covariances(0.7, &form(a), &form(b), &lags, true);
             let mut back = covariances(0.7, &form(b), &form(a), &reversed, true);
             back.turn(form(b).others);
+            // Of two curves given by values, each is once the inner and once the outer one.
+            let curves = [a, b].iter().all(|r| matches!(form(r).shape, Shape::Curve(_)));
+            let tolerance = if curves { 5e-12 } else { 1e-13 };
             for (x, y) in forth.rows.iter().zip(&back.rows) {
-                close(*x, *y, 1e-13, &format!("{a:?} with {b:?}"));
+                close(*x, *y, tolerance, &format!("{a:?} with {b:?}"));
             }
         }
     }
@@ -226,8 +228,8 @@ fn a_path_seen_through_one_curve_has_a_positive_covariance() {
         let f = form(&r);
         let lags = [0.0, 1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3];
         let table = covariances(0.6, &f, &f, &lags, false);
-        for i in 1..lags.len() {
-            assert!(table.value(i).abs() <= table.value(0) * (1.0 + 1e-14), "{r:?} at {}", lags[i]);
+        for (i, lag) in lags.iter().enumerate() {
+            assert!(table.value(i).abs() <= table.value(0) * (1.0 + 1e-14), "{r:?} at {lag}");
         }
         assert!(table.value(6).abs() < 1e-12, "{r:?}");
     }
