@@ -2,7 +2,7 @@
 //!
 //! With k the first curve and F the covariance of the identity with the second, the covariance at a lag is the integral of
 //! k(u) F(lag - u). F comes from a closed form or from an interpolant; panels end at the breaks of k and where lag - u
-//! meets a kink of F. Covariances of two such curves are good to 5e-12, the others to rounding.
+//! meets a kink of F. Covariances of two such curves are good to 5e-12 (where one begins with a fractional power, the other is not smooth there), the others to rounding.
 
 use super::bell::smoothed;
 use super::form::Shape;
@@ -71,7 +71,7 @@ pub(super) fn direct(rho: f64, first: &Forcing<'_>, second: &Shape, lags: &[f64]
         }
         (_, Some(forcing)) => {
             let range = (lowest - hi, highest - lo);
-            (Inner::Curve(Interpolant::new(rho, &forcing, range, inner_count)), forcing.kinks(), PANEL / rho)
+            (Inner::Curve(Interpolant::new(rho, &forcing, range, inner_count)), forcing.kinks(), (PANEL / rho).min(forcing.scale()))
         }
         _ => return,
     };

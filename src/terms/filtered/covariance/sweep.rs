@@ -61,6 +61,16 @@ impl Forcing<'_> {
         }
     }
 
+    /// Seconds over which the curve bends: a quarter of its longer panels are shorter.
+    pub fn scale(&self) -> f64 {
+        let breaks = self.breaks();
+        let mut panels: Vec<f64> = breaks.windows(2).map(|ends| ends[1] - ends[0]).collect();
+        let longest = panels.iter().copied().fold(0.0, f64::max);
+        panels.retain(|length| *length >= 0.01 * longest);
+        panels.sort_by(f64::total_cmp);
+        panels[panels.len() / 4]
+    }
+
     /// Points at which the curve itself or its slope may jump.
     pub fn kinks(&self) -> Vec<f64> {
         match self {
