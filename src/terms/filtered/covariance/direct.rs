@@ -71,7 +71,11 @@ pub(super) fn direct(rho: f64, first: &Forcing<'_>, second: &Shape, lags: &[f64]
         }
         (_, Some(forcing)) => {
             let range = (lowest - hi, highest - lo);
-            (Inner::Curve(Interpolant::new(rho, &forcing, range, inner_count)), forcing.kinks(), (PANEL / rho).min(forcing.scale()))
+            (
+                Inner::Curve(Interpolant::new(rho, &forcing, range, inner_count)),
+                forcing.kinks(),
+                (PANEL / rho).min(forcing.scale()),
+            )
         }
         _ => return,
     };
