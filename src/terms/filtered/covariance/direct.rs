@@ -2,7 +2,7 @@
 //!
 //! With k the first curve and F the covariance of the identity with the second, the covariance at a lag is the integral of
 //! k(u) F(lag - u). F comes from a closed form or from an interpolant; panels end at the breaks of k and where lag - u
-//! meets a kink of F. Covariances of two such curves are good to 5e-12 (where one begins with a fractional power, the other is not smooth there), the others to rounding.
+//! meets a kink of F. Covariances of two such curves are good to 1e-12, the others to rounding.
 
 use super::bell::smoothed;
 use super::form::Shape;

@@ -25,6 +25,13 @@ const RULE: [(f64, f64); 5] = [
     (0.973_906_528_517_171_7, 0.066_671_344_308_688_14),
 ];
 
+/// Panels below this share of the longest one are refinements of an end.
+const SHORTEST: f64 = 0.01;
+
+fn longest(breaks: &[f64]) -> f64 {
+    breaks.windows(2).map(|ends| ends[1] - ends[0]).fold(0.0, f64::max)
+}
+
 /// Visits nodes, ascending, and weights of the rule on [a, b].
 pub(super) fn panel(a: f64, b: f64, mut visit: impl FnMut(f64, f64)) {
     let (middle, half) = (0.5 * (a + b), 0.5 * (b - a));
@@ -64,23 +71,28 @@ impl Forcing<'_> {
     /// Seconds over which the curve bends: a quarter of its longer panels are shorter.
     pub fn scale(&self) -> f64 {
         let breaks = self.breaks();
+        let longest = longest(&breaks);
         let mut panels: Vec<f64> = breaks.windows(2).map(|ends| ends[1] - ends[0]).collect();
-        let longest = panels.iter().copied().fold(0.0, f64::max);
-        panels.retain(|length| *length >= 0.01 * longest);
+        panels.retain(|length| *length >= SHORTEST * longest);
         panels.sort_by(f64::total_cmp);
         panels[panels.len() / 4]
     }
 
-    /// Points at which the curve itself or its slope may jump.
+    /// Points at which the curve or its slope may jump, and some behind its onset, where it may rise like a fractional power.
     pub fn kinks(&self) -> Vec<f64> {
+        let mut breaks = self.breaks();
         match self {
-            Forcing::Bell { .. } => Vec::new(),
-            Forcing::Curve(curve) => {
-                let breaks = curve.breaks();
-                // A sampled curve, which has no parameters, bends at each of its lags.
-                if curve.parameter_count() == 0 { breaks.to_vec() } else { vec![breaks[0], breaks[breaks.len() - 1]] }
+            Forcing::Bell { .. } => breaks.clear(),
+            // A sampled curve, which has no parameters, bends at each of its lags.
+            Forcing::Curve(curve) if curve.parameter_count() == 0 => {}
+            Forcing::Curve(_) => {
+                let longest = longest(&breaks);
+                let (onset, end) = (breaks[0], breaks[breaks.len() - 1]);
+                let near = SHORTEST * longest..longest;
+                breaks.retain(|b| *b == onset || *b == end || near.contains(&(b - onset)));
             }
         }
+        breaks
     }
 
     /// The value at `u`; `slopes` becomes the derivatives in every parameter but the lag.
