@@ -204,11 +204,20 @@ impl Sweep<'_> {
                 states[n..].chunks_exact_mut(n).zip(factors).for_each(|(s, f)| s[0] += f);
             }
         };
-        enter(now, &mut states);
+        // An impulse exactly at a lag counts on one side alone: the reflected side lets it in on leaving.
+        let mut waiting = Some(now);
         for step in 0..self.lags.len() {
             let i = if reflected { self.lags.len() - 1 - step } else { step };
             let target = sign * self.lags[i];
-            while now < target {
+            loop {
+                if (now < target || (now == target && !reflected))
+                    && let Some(at) = waiting.take()
+                {
+                    enter(at, &mut states);
+                }
+                if now >= target {
+                    break;
+                }
                 let Some(&stop) = breaks.get(next) else {
                     side.pass(target - now, &mut states, &mut power);
                     now = target;
@@ -231,7 +240,7 @@ impl Sweep<'_> {
                 now = to;
                 if to == stop {
                     next += 1;
-                    enter(stop, &mut states);
+                    waiting = Some(stop);
                 }
             }
             if target < breaks[0] {
