@@ -209,6 +209,25 @@ impl Curve {
         [(lo, low), (hi, high)]
     }
 
+    /// Seconds after the lag, ascending, both ends of the support included, between which ten-point Gauss-Legendre rules
+    /// integrate the curve, its square and its derivatives to rounding.
+    pub fn breaks(&self) -> &[f64] {
+        &self.breaks
+    }
+
+    /// The curve `v` seconds after the lag, inside the support; `slopes` becomes its derivatives in every parameter but the
+    /// lag, unless it is empty.
+    pub fn value_and_slopes(&self, v: f64, slopes: &mut [f64]) -> f64 {
+        if slopes.is_empty() {
+            return self.raw.value(v) / self.norm;
+        }
+        let k = self.raw.gradient(v, slopes) / self.norm;
+        for (slope, in_norm) in slopes.iter_mut().zip(&self.norm_slopes) {
+            *slope = (*slope - k * in_norm) / self.norm;
+        }
+        k
+    }
+
     fn covers(&self, u: f64) -> bool {
         let (lo, hi) = self.support();
         (lo..=hi).contains(&u)

@@ -124,5 +124,10 @@ pub fn filtered_from_plan(shared: &SharedPlan) -> Result<FilteredGp, TermError> 
         }
     }
     let responses = shared.responses.slots.iter().map(|slot| slot.response.clone()).collect();
-    FilteredGp::new(shared.factors, shared.keys.len(), shared.noises.len(), responses, &runs)
+    let mut learned = vec![false; shared.responses.values().len()];
+    for place in shared.responses.places() {
+        learned[place] = true;
+    }
+    FilteredGp::new(shared.factors, shared.keys.len(), shared.noises.len(), responses, &runs)?
+        .with_learned_responses(&learned)
 }

@@ -8,7 +8,7 @@
 //! Vectors and matrices of size nK run through the nodes of the first factor, then of the second, and so on.
 
 use super::error::TermError;
-use super::kernel;
+use super::node_kernel::{NodeKernel, mirror};
 use super::scalars::{Tiles, packed};
 use super::triangle;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -33,7 +33,7 @@ pub struct Workspace {
     /// node x K x K: C_jj on the span of the node's loadings.
     pub(super) covariance: Vec<f64>,
     /// n x n.
-    pub(super) kernel: Vec<f64>,
+    pub(super) kernel: NodeKernel,
     /// n x n, lower triangle.
     pub(super) kernel_adjoint: Vec<f64>,
     /// K x K x n: `lower[(c K + a) n + j]` is entry (c, a) of L_j.
@@ -109,7 +109,7 @@ impl Workspace {
             &self.information,
             &self.mean,
             &self.covariance,
-            &self.kernel,
+            &self.kernel.matrix,
             &self.kernel_adjoint,
             &self.lower,
             &self.system,
@@ -128,13 +128,9 @@ impl Workspace {
         reset(&mut self.information, n * factors);
     }
 
-    /// Factorises B and smooths: fills `weights` and `mean` from the factors of the nodes.
-    pub(super) fn solve(&mut self, run: usize, times: &[f64], factors: usize, rho: f64) -> Result<Solved, TermError> {
-        let n = times.len();
+    /// Factorises B and smooths: fills `weights` and `mean` from the factors of the `n` nodes and `kernel`.
+    pub(super) fn solve(&mut self, run: usize, n: usize, factors: usize) -> Result<Solved, TermError> {
         let m = n * factors;
-        reserve(&mut self.kernel, n * n);
-        reserve(&mut self.row, n);
-        kernel::fill(times, rho, &mut self.row, &mut self.kernel);
         self.assemble(n, factors);
         self.factorise(run, m)?;
         let system = MatRef::from_column_major_slice(&self.system, m, m);
@@ -161,7 +157,7 @@ impl Workspace {
         let mut quadratic = 0.0;
         for c in 0..factors {
             let q = &self.weights[c * n..(c + 1) * n];
-            for (j, column) in self.kernel.chunks_exact(n).enumerate() {
+            for (j, column) in self.kernel.matrix.chunks_exact(n).enumerate() {
                 let mu = dot(column, q);
                 self.mean[j * factors + c] = mu;
                 quadratic += q[j] * mu;
@@ -249,7 +245,7 @@ impl Workspace {
                 for a in b..factors {
                     let first = if a == b { j } else { 0 };
                     let block = &mut column[a * n + first..(a + 1) * n];
-                    let kernel = &self.kernel[j * n + first..(j + 1) * n];
+                    let kernel = &self.kernel.matrix[j * n + first..(j + 1) * n];
                     let lower = |c: usize| &self.lower[(c * factors + a) * n + first..][..n - first];
                     let scale = |c: usize| self.lower[(c * factors + b) * n + j];
                     let s = scale(a);
@@ -317,7 +313,7 @@ impl Workspace {
             1.0,
             Par::Seq,
         );
-        kernel::mirror(&mut self.system, m);
+        mirror(&mut self.system, m);
         self.sweep_inverse(n, factors);
         self.undo_loading_factor(n, factors);
     }
@@ -328,8 +324,9 @@ impl Workspace {
         reserve(&mut self.kernel_adjoint, n * n);
         reserve(&mut self.covariance, m * factors);
         reserve(&mut self.trace, n);
+        reserve(&mut self.row, n);
         for j in 0..n {
-            let kernel = &self.kernel[j * n..(j + 1) * n];
+            let kernel = &self.kernel.matrix[j * n..(j + 1) * n];
             self.trace.fill(0.0);
             for b in 0..factors {
                 let column = &self.system[(b * n + j) * m..][..m];

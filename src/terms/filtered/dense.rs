@@ -3,15 +3,17 @@
 //! log p = -(r' C^{-1} r + log |C| + N log 2 pi) / 2 with r = y - b, and d log p / dC = (a a' - C^{-1}) / 2 with
 //! a = C^{-1} r (Rasmussen & Williams 2006, equations 2.30 and 5.9). Plain loops throughout.
 
+use super::covariance::Form;
 use super::error::TermError;
-use super::kernel::{matern32, rate};
+use super::kernel::rate;
 use super::layout::{LANES, RunNodes};
+use super::node_kernel::NodeKernel;
 use super::{Adjoint, FilteredGp, Point, overflow};
 
 /// One scalar, as the density sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scalar {
-    pub time: f64,
+    pub node: usize,
     pub key: usize,
     pub noise: usize,
     pub value: f64,
@@ -26,7 +28,7 @@ pub(super) fn scalars(nodes: &RunNodes) -> Vec<Scalar> {
                 let (at, lane) = (row * block.tiles() + feature / LANES, feature % LANES);
                 if block.present[at] & (1 << lane) != 0 {
                     let value = block.values[at][lane];
-                    out.push(Scalar { time: nodes.times[node], key, noise: block.noise, value });
+                    out.push(Scalar { node, key, noise: block.noise, value });
                 }
             }
         }
@@ -46,30 +48,33 @@ impl FilteredGp {
             self.check_adjoint(adjoint)?;
         }
         let mut total = 0.0;
-        for (run, nodes) in self.runs.iter().enumerate() {
-            let scalars = scalars(nodes);
-            total += run_log_likelihood(run, self.factors, &scalars, point, adjoint.as_deref_mut())?;
+        let forms = self.forms(point)?;
+        for run in 0..self.runs.len() {
+            total += run_log_likelihood(self, run, point, &forms, adjoint.as_deref_mut())?;
         }
         Ok(total)
     }
 }
 
 fn run_log_likelihood(
+    gp: &FilteredGp,
     run: usize,
-    factors: usize,
-    scalars: &[Scalar],
     point: &Point<'_>,
+    forms: &[Form],
     adjoint: Option<&mut Adjoint<'_>>,
 ) -> Result<f64, TermError> {
-    let n = scalars.len();
-    let rho = rate(point.length_scale);
+    let (factors, nodes) = (gp.factors, &gp.runs[run]);
+    let scalars = scalars(nodes);
+    let (n, count) = (scalars.len(), nodes.times.len());
+    let mut kernel = NodeKernel::default();
+    kernel.fill(nodes, forms, rate(point.length_scale), adjoint.is_some());
     let loading = |i: usize| &point.loadings[scalars[i].key * factors..(scalars[i].key + 1) * factors];
     let inner = |i: usize, j: usize| loading(i).iter().zip(loading(j)).map(|(a, b)| a * b).sum::<f64>();
-    let distance = |i: usize, j: usize| (scalars[i].time - scalars[j].time).abs();
+    let seen = |i: usize, j: usize| kernel.matrix[scalars[i].node * count + scalars[j].node];
     let mut c = vec![0.0; n * n];
     for i in 0..n {
         for j in 0..n {
-            c[i * n + j] = matern32(rho, distance(i, j)) * inner(i, j);
+            c[i * n + j] = seen(i, j) * inner(i, j);
         }
         c[i * n + i] += point.noise[scalars[i].noise];
     }
@@ -84,25 +89,25 @@ fn run_log_likelihood(
         return Err(overflow(run, point));
     }
     let Some(adjoint) = adjoint else { return Ok(value) };
+    let mut kernel_adjoint = vec![0.0; count * count];
     for i in 0..n {
         let s = scalars[i];
         for j in 0..n {
-            let g = 0.5 * adjoint.scale * (a[i] * a[j] - inverse[i * n + j]);
-            let d = distance(i, j);
+            let g = 0.5 * (a[i] * a[j] - inverse[i * n + j]);
             for k in 0..factors {
                 // Both the row and the column of C that belong to scalar i move with its loading.
-                adjoint.loadings[s.key * factors + k] += 2.0 * g * matern32(rho, d) * loading(j)[k];
+                adjoint.loadings[s.key * factors + k] += adjoint.scale * 2.0 * g * seen(i, j) * loading(j)[k];
             }
-            let x = rho * d;
-            *adjoint.length_scale += g * inner(i, j) * x * x * (-x).exp() / point.length_scale;
+            kernel_adjoint[s.node * count + scalars[j].node] += g * inner(i, j);
             if i == j {
-                adjoint.noise[s.noise] += g;
+                adjoint.noise[s.noise] += adjoint.scale * g;
             }
         }
         if let Some(offsets) = adjoint.offsets.as_deref_mut() {
             offsets[s.key] += adjoint.scale * a[i];
         }
     }
+    gp.pull(run, point, forms, &kernel, &kernel_adjoint, adjoint);
     Ok(value)
 }
 

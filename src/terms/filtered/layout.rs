@@ -5,6 +5,7 @@
 //! features in tiles of [`LANES`], a bit per entry that says whether it was observed.
 
 use super::error::TermError;
+use super::node_kernel::{Pair, pairs};
 use std::ops::Range;
 
 /// Features per tile.
@@ -60,6 +61,8 @@ pub(super) struct RunNodes {
     pub times: Vec<f64>,
     /// Response slot and nodes of each group, in the order of the slots.
     pub groups: Vec<(usize, Range<usize>)>,
+    /// Lags between the nodes of each two groups.
+    pub pairs: Vec<Pair>,
     pub blocks: Vec<Block>,
     pub scalars: usize,
 }
@@ -127,8 +130,9 @@ impl RunNodes {
         for group in entries.chunk_by(one_block) {
             push_blocks(&mut blocks, group);
         }
-        let times = nodes.into_iter().map(|(_, time)| time).collect();
-        Ok(Self { times, groups, blocks, scalars: scalars.len() })
+        let times: Vec<f64> = nodes.into_iter().map(|(_, time)| time).collect();
+        let pairs = pairs(&times, &groups);
+        Ok(Self { times, groups, pairs, blocks, scalars: scalars.len() })
     }
 }
 

@@ -1,17 +1,20 @@
 //! GP-MSRM: the marginal likelihood of scalars that all see one latent Gaussian process path, which is integrated out.
 //!
-//! Per run, K independent zero-mean unit-variance Matérn 3/2 paths g_k; y = b + sum_k w_k g_k(t) + e, e ~ N(0, v), so
-//! y ~ N(b, C) with C_ij = T(t_i, t_j) w_i' w_j + v_i [i = j], and the log likelihood is
+//! Per run, K independent zero-mean unit-variance Matérn 3/2 paths g_k; y = b + sum_k w_k (h * g_k)(t) + e with the
+//! response h of the stream and e ~ N(0, v), so
+//! y ~ N(b, C) with C_ij = T_ij w_i' w_j + v_i [i = j], T the covariance of the path as the responses of i and j show it, and the log likelihood is
 //! -((y - b)' C^{-1} (y - b) + log |C| + N log 2 pi) / 2. Runs are independent; nothing is added to a diagonal.
 //! [`FilteredGp::log_likelihood`] groups scalars by node and costs O((nodes K)^3);
 //! [`FilteredGp::dense_log_likelihood`] is its slow obvious twin.
 
 mod algebra;
+mod covariance;
 mod dense;
 mod error;
 mod kernel;
 mod layout;
 mod moments;
+mod node_kernel;
 mod scalars;
 #[cfg(test)]
 mod tests;
@@ -20,9 +23,10 @@ mod triangle;
 pub use algebra::Workspace;
 pub use error::TermError;
 pub use layout::Observation;
-pub use moments::{LatentMoments, PathMoments, PredictedMoments};
+pub use moments::{Feature, LatentMoments, PathMoments, PredictedMoments};
 
 use crate::response::Response;
+use covariance::Form;
 use layout::RunNodes;
 use std::ops::Range;
 
@@ -34,6 +38,8 @@ pub struct FilteredGp {
     noise_count: usize,
     responses: Vec<Response>,
     ranges: Vec<Range<usize>>,
+    /// Parameters of responses whose derivatives are wanted.
+    free: Vec<bool>,
     runs: Vec<RunNodes>,
 }
 
@@ -135,7 +141,18 @@ impl FilteredGp {
             end += response.family().parameters.len();
             ranges.push(start..end);
         }
-        Ok(Self { factors, keys, noise_count: noises, responses, ranges, runs })
+        Ok(Self { factors, keys, noise_count: noises, responses, ranges, free: vec![true; end], runs })
+    }
+
+    /// Says of every parameter of the responses whether its derivative is wanted; at first, all are. A gamma density of
+    /// fixed integer shape has covariances in closed form, any other costs a quadrature.
+    ///
+    /// # Errors
+    /// A length that is not that of [`Point::responses`].
+    pub fn with_learned_responses(mut self, learned: &[bool]) -> Result<Self, TermError> {
+        length("learned responses", self.free.len(), learned.len())?;
+        self.free = learned.to_vec();
+        Ok(self)
     }
 
     /// Where the parameters of each response slot lie in [`Point::responses`].
@@ -147,9 +164,19 @@ impl FilteredGp {
     pub fn summary(&self) -> Summary {
         let runs: Vec<RunSummary> =
             self.runs.iter().map(|r| RunSummary { nodes: r.times.len(), scalars: r.scalars }).collect();
-        let workspace_bytes =
-            runs.iter().map(|r| algebra::workspace_bytes(r.nodes, self.factors)).max().unwrap_or_default();
+        let bytes = |run: &RunNodes| algebra::workspace_bytes(run.times.len(), self.factors) + self.table_bytes(run);
+        let workspace_bytes = self.runs.iter().map(bytes).max().unwrap_or_default();
         Summary { runs, workspace_bytes }
+    }
+
+    /// Bytes of the covariances of a run and of their derivatives, one row per distinct lag.
+    fn table_bytes(&self, run: &RunNodes) -> usize {
+        let others = |slot: usize| self.ranges[slot].len().saturating_sub(1);
+        let numbers = run.pairs.iter().map(|pair| {
+            let (lags, [a, b]) = pair.sizes(&run.groups);
+            lags * (3 + others(a) + others(b))
+        });
+        numbers.sum::<usize>() * size_of::<f64>()
     }
 
     /// Evaluates by the given algebra.
@@ -177,9 +204,10 @@ impl FilteredGp {
         if let Some(adjoint) = adjoint.as_deref() {
             self.check_adjoint(adjoint)?;
         }
+        let forms = self.forms(point)?;
         let mut total = 0.0;
         for run in 0..self.runs.len() {
-            total += self.run_log_likelihood(run, point, adjoint.as_deref_mut(), workspace)?;
+            total += self.run_log_likelihood(run, point, &forms, adjoint.as_deref_mut(), workspace)?;
         }
         Ok(total)
     }
@@ -188,6 +216,7 @@ impl FilteredGp {
         &self,
         run: usize,
         point: &Point<'_>,
+        forms: &[Form],
         adjoint: Option<&mut Adjoint<'_>>,
         ws: &mut Workspace,
     ) -> Result<f64, TermError> {
@@ -196,8 +225,7 @@ impl FilteredGp {
         if n == 0 {
             return Ok(0.0);
         }
-        let rho = kernel::rate(point.length_scale);
-        let solved = self.smooth(run, point, ws)?;
+        let solved = self.smooth(run, point, forms, adjoint.is_some(), ws)?;
         let mut deviance = solved.log_det + solved.quadratic + nodes.scalars as f64 * (2.0 * std::f64::consts::PI).ln();
         let mut finite = true;
         if let Some(adjoint) = adjoint {
@@ -212,9 +240,7 @@ impl FilteredGp {
                 adjoint.noise[block.noise] += 0.5 * weight * ((squares + spread) / variance - count);
                 deviance += squares / variance + count * variance.ln();
             }
-            let pulled =
-                kernel::pull_length_scale(&nodes.times, rho, point.length_scale, &ws.kernel, &ws.kernel_adjoint);
-            *adjoint.length_scale += adjoint.scale * pulled;
+            self.pull(run, point, forms, &ws.kernel, &ws.kernel_adjoint, adjoint);
             finite = adjoint.is_finite();
         } else {
             for block in &nodes.blocks {
@@ -227,8 +253,65 @@ impl FilteredGp {
         if finite && deviance.is_finite() { Ok(-0.5 * deviance) } else { Err(overflow(run, point)) }
     }
 
+    /// The form of each response slot.
+    fn forms(&self, point: &Point<'_>) -> Result<Vec<Form>, TermError> {
+        let slots = self.responses.iter().zip(&self.ranges).enumerate();
+        slots
+            .map(|(slot, (response, range))| {
+                let family = response.family();
+                if !family.is_parametric() {
+                    return Form::new(slot, response, &[]);
+                }
+                let values = &point.responses[range.clone()];
+                let response = family.with(values).map_err(|reason| TermError::Response { slot, reason })?;
+                Form::new(slot, &response, &self.free[range.clone()])
+            })
+            .collect()
+    }
+
+    /// A bound on the difference, in each entry, between the covariances used and those of curves that end where their supports
+    /// do: closed forms go on with the tails of bells, gamma densities and Bateman curves.
+    ///
+    /// # Errors
+    /// Those of [`FilteredGp::log_likelihood`] for the point.
+    pub fn covariance_tail(&self, point: &Point<'_>) -> Result<f64, TermError> {
+        self.check(point)?;
+        let forms = self.forms(point)?;
+        let pairs = forms.iter().enumerate().flat_map(|(i, a)| forms[i..].iter().map(move |b| a.tail(b)));
+        Ok(pairs.fold(0.0, f64::max))
+    }
+
+    /// Adds what the derivative in the kernel of a run says of length scale and responses.
+    fn pull(
+        &self,
+        run: usize,
+        point: &Point<'_>,
+        forms: &[Form],
+        kernel: &node_kernel::NodeKernel,
+        kernel_adjoint: &[f64],
+        adjoint: &mut Adjoint<'_>,
+    ) {
+        let (scale, responses) = (adjoint.scale, &mut *adjoint.responses);
+        let in_rho = kernel.pull(&self.runs[run], forms, kernel_adjoint, |slot, derivatives| {
+            for (i, derivative) in self.ranges[slot].clone().zip(derivatives) {
+                if self.free[i] {
+                    responses[i] += scale * derivative;
+                }
+            }
+        });
+        let rho = kernel::rate(point.length_scale);
+        *adjoint.length_scale -= scale * in_rho * rho / point.length_scale;
+    }
+
     /// Node statistics and the smoothed path of a run that has nodes.
-    fn smooth(&self, run: usize, point: &Point<'_>, ws: &mut Workspace) -> Result<algebra::Solved, TermError> {
+    fn smooth(
+        &self,
+        run: usize,
+        point: &Point<'_>,
+        forms: &[Form],
+        slopes: bool,
+        ws: &mut Workspace,
+    ) -> Result<algebra::Solved, TermError> {
         let nodes = &self.runs[run];
         let (n, k) = (nodes.times.len(), self.factors);
         ws.begin(n, k);
@@ -255,7 +338,8 @@ impl FilteredGp {
                 }
             });
         }
-        ws.solve(run, &nodes.times, k, kernel::rate(point.length_scale))
+        ws.kernel.fill(nodes, forms, kernel::rate(point.length_scale), slopes);
+        ws.solve(run, n, k)
     }
 
     fn check(&self, point: &Point<'_>) -> Result<(), TermError> {

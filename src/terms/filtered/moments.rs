@@ -1,17 +1,19 @@
-//! Conditional moments of the latent path and of signals, given the data and a point.
+//! Conditional moments of the latent path, and of what responses show of it, given the data and a point.
 //!
-//! At query times the path given the data is Gaussian with mean T_* q and covariance
+//! At query times the path, or the path seen through a response, given the data is Gaussian with mean T_* q and covariance
 //! T_** x I - (T_* x I) L B^{-1} L' (T_*' x I) (Rasmussen & Williams 2006, equations 2.25 and 2.26).
 
 use super::algebra::{Workspace, dot};
+use super::covariance::Form;
 use super::error::TermError;
 use super::kernel::{matern32, rate};
+use super::node_kernel::at_lags;
 use super::{FilteredGp, Point};
 
 /// Variances down to minus this are rounding and become zero.
 const VARIANCE_TOLERANCE: f64 = 1e-9;
 
-/// The latent path at query times, each time on its own.
+/// The latent path, or what a response shows of it, at query times, each time on its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatentMoments {
     pub factors: usize,
@@ -36,6 +38,15 @@ pub struct PathMoments {
     pub mean: Vec<f64>,
     /// (T K) x (T K), rows and columns ordered like `mean`.
     pub covariance: Vec<f64>,
+}
+
+/// One feature of a stream: whose loadings and offset it has, and how the path is seen in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Feature {
+    /// Row of the loadings and of the offsets.
+    pub key: usize,
+    /// Response slot.
+    pub response: usize,
 }
 
 /// One feature at query times.
@@ -64,15 +75,30 @@ impl FilteredGp {
         times: &[f64],
         workspace: &mut Workspace,
     ) -> Result<LatentMoments, TermError> {
+        self.check(point)?;
+        self.functional(point, &self.forms(point)?, &Form::impulse(), run, times, workspace)
+    }
+
+    /// Moments of the path seen through `seen`.
+    fn functional(
+        &self,
+        point: &Point<'_>,
+        forms: &[Form],
+        seen: &Form,
+        run: usize,
+        times: &[f64],
+        workspace: &mut Workspace,
+    ) -> Result<LatentMoments, TermError> {
         let k = self.factors;
-        let queries = self.query(point, run, times, workspace)?;
+        let queries = self.query(point, forms, seen, run, times, workspace)?;
+        let whole = at_lags(rate(point.length_scale), seen, seen, &[0.0])[0];
         let mut covariance = Vec::with_capacity(times.len() * k * k);
         for query in 0..times.len() {
             for a in 0..k {
                 for b in 0..k {
-                    let prior = if a == b { 1.0 } else { 0.0 };
+                    let prior = if a == b { whole } else { 0.0 };
                     let c = prior - queries.explained(query * k + a, query * k + b);
-                    covariance.push(if a == b { variance(run, query, 1.0, c)? } else { c });
+                    covariance.push(if a == b { variance(run, query, whole, c)? } else { c });
                 }
             }
         }
@@ -89,7 +115,8 @@ impl FilteredGp {
     ) -> Result<PathMoments, TermError> {
         let k = self.factors;
         let rho = rate(point.length_scale);
-        let queries = self.query(point, run, times, workspace)?;
+        self.check(point)?;
+        let queries = self.query(point, &self.forms(point)?, &Form::impulse(), run, times, workspace)?;
         let size = times.len() * k;
         let mut covariance = Vec::with_capacity(size * size);
         for i in 0..size {
@@ -102,13 +129,12 @@ impl FilteredGp {
         Ok(PathMoments { mean: queries.mean, covariance })
     }
 
-    /// Moments of feature `key` of `run` at `times`: of its signal b + w' g, or, with the index of a noise variance,
-    /// of a new observation.
+    /// Moments of one feature of `run` at `times`: of its signal b + w' (h * g), or, with the index of a noise variance, of a new observation.
     pub fn predict_moments(
         &self,
         point: &Point<'_>,
         run: usize,
-        key: usize,
+        Feature { key, response }: Feature,
         times: &[f64],
         noise: Option<usize>,
         workspace: &mut Workspace,
@@ -118,16 +144,19 @@ impl FilteredGp {
         if let Some(noise) = noise {
             exists("noise", noise, self.noise_count)?;
         }
-        let latent = self.latent_moments(point, run, times, workspace)?;
+        exists("response", response, self.responses.len())?;
+        self.check(point)?;
+        let forms = self.forms(point)?;
+        let seen = self.functional(point, &forms, &forms[response], run, times, workspace)?;
         let w = &point.loadings[key * k..(key + 1) * k];
         let offset = point.offsets.map_or(0.0, |b| b[key]);
         let added = noise.map_or(0.0, |i| point.noise[i]);
-        let prior = dot(w, w);
+        let prior = dot(w, w) * at_lags(rate(point.length_scale), &forms[response], &forms[response], &[0.0])[0];
         let mut predicted = PredictedMoments { mean: Vec::new(), variance: Vec::new() };
         for query in 0..times.len() {
-            let c = &latent.covariance[query * k * k..(query + 1) * k * k];
+            let c = &seen.covariance[query * k * k..(query + 1) * k * k];
             let signal: f64 = c.chunks_exact(k).zip(w).map(|(row, w_a)| w_a * dot(row, w)).sum();
-            predicted.mean.push(offset + dot(w, &latent.mean[query * k..(query + 1) * k]));
+            predicted.mean.push(offset + dot(w, &seen.mean[query * k..(query + 1) * k]));
             predicted.variance.push(variance(run, query, prior, signal)? + added);
         }
         Ok(predicted)
@@ -136,32 +165,41 @@ impl FilteredGp {
     fn query(
         &self,
         point: &Point<'_>,
+        forms: &[Form],
+        seen: &Form,
         run: usize,
         times: &[f64],
         workspace: &mut Workspace,
     ) -> Result<Queries, TermError> {
-        self.check(point)?;
         exists("run", run, self.runs.len())?;
         if let Some(index) = times.iter().position(|t| !t.is_finite()) {
             let value = times[index];
             return Err(TermError::BadParameter { name: "query times", index, value, requirement: "finite" });
         }
-        let nodes = &self.runs[run].times;
-        let (n, k) = (nodes.len(), self.factors);
+        let nodes = &self.runs[run];
+        let (n, k) = (nodes.times.len(), self.factors);
         let size = n * k;
         if n == 0 {
             return Ok(Queries { mean: vec![0.0; times.len() * k], whitened: Vec::new(), size });
         }
-        self.smooth(run, point, workspace)?;
-        let rho = rate(point.length_scale);
+        self.smooth(run, point, forms, false, workspace)?;
+        // times x n.
+        let mut crosses = vec![0.0; times.len() * n];
+        for (slot, group) in &nodes.groups {
+            let lags: Vec<f64> =
+                times.iter().flat_map(|t| nodes.times[group.clone()].iter().map(move |u| t - u)).collect();
+            let values = at_lags(rate(point.length_scale), seen, &forms[*slot], &lags);
+            for (row, values) in crosses.chunks_exact_mut(n).zip(values.chunks_exact(group.len())) {
+                row[group.clone()].copy_from_slice(values);
+            }
+        }
         let mut mean = Vec::with_capacity(times.len() * k);
         let mut whitened = vec![0.0; times.len() * k * size];
         let mut columns = whitened.chunks_exact_mut(size);
-        for t in times {
-            let cross: Vec<f64> = nodes.iter().map(|u| matern32(rho, (t - u).abs())).collect();
+        for cross in crosses.chunks_exact(n) {
             for (c, column) in columns.by_ref().take(k).enumerate() {
-                mean.push(dot(&cross, &workspace.weights[c * n..(c + 1) * n]));
-                workspace.whiten(n, k, &cross, c, column);
+                mean.push(dot(cross, &workspace.weights[c * n..(c + 1) * n]));
+                workspace.whiten(n, k, cross, c, column);
             }
         }
         Ok(Queries { mean, whitened, size })

@@ -30,7 +30,16 @@ fn empty_runs_count_for_nothing() {
         Theta { loadings: vec![1.0, 2.0], offsets: vec![0.5], noise: vec![0.1], length_scale: 1.0, ..Theta::default() };
     let (v, g) = evaluate(&gp, Algebra::Grouped, &theta);
     assert_eq!((v, g), (0.0, vec![0.0; 5]));
-    let moments = gp.predict_moments(&theta.point(), 1, 0, &[0.0, 1.0], Some(0), &mut Workspace::new()).unwrap();
+    let moments = gp
+        .predict_moments(
+            &theta.point(),
+            1,
+            Feature { key: 0, response: 0 },
+            &[0.0, 1.0],
+            Some(0),
+            &mut Workspace::new(),
+        )
+        .unwrap();
     assert_eq!(moments.mean, [0.5, 0.5]);
     close_all(&moments.variance, &[5.1, 5.1], 1e-15, "prior variance");
 }
@@ -75,5 +84,5 @@ fn faults_are_named() {
     let ws = &mut Workspace::new();
     assert!(matches!(gp.latent_moments(&theta.point(), 3, &[0.0], ws), Err(TermError::NoSuch { name: "run", .. })));
     assert!(gp.latent_moments(&theta.point(), 0, &[f64::NAN], ws).is_err());
-    assert!(gp.predict_moments(&theta.point(), 0, 1, &[0.0], None, ws).is_err());
+    assert!(gp.predict_moments(&theta.point(), 0, Feature { key: 1, response: 0 }, &[0.0], None, ws).is_err());
 }

@@ -82,12 +82,12 @@ fn check_conditional(gp: &FilteredGp, theta: &Theta, golden: &Value) {
     let latent = gp.latent_moments(&theta.point(), run, &query, ws).unwrap();
     close_all(&latent.mean, &numbers(&golden["latent_mean"]), 1e-11, "latent mean");
     close_all(&latent.variance(), &numbers(&golden["latent_variance"]), 1e-11, "latent variance");
-    let signal = gp.predict_moments(&theta.point(), run, key, &query, None, ws).unwrap();
+    let signal = gp.predict_moments(&theta.point(), run, Feature { key, response: 0 }, &query, None, ws).unwrap();
     close_all(&signal.mean, &numbers(&golden["signal_mean"]), 1e-11, "signal mean");
     close_all(&signal.variance, &numbers(&golden["signal_variance"]), 1e-11, "signal variance");
     let noise_variance = golden["noise_variance"].as_f64().unwrap();
     let noise = theta.noise.iter().position(|v| *v == noise_variance).unwrap();
-    let noisy = gp.predict_moments(&theta.point(), run, key, &query, Some(noise), ws).unwrap();
+    let noisy = gp.predict_moments(&theta.point(), run, Feature { key, response: 0 }, &query, Some(noise), ws).unwrap();
     let expected: Vec<f64> = signal.variance.iter().map(|s| s + noise_variance).collect();
     close_all(&noisy.variance, &expected, 1e-15, "noisy variance");
     if !golden["joint_latent_covariance_first3"].is_null() {

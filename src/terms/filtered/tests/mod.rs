@@ -2,7 +2,10 @@
 
 mod faults;
 mod golden;
+mod golden_responses;
 mod invariances;
+mod quadrature_port;
+mod responses;
 mod twins;
 
 use super::*;

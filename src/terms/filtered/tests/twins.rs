@@ -1,7 +1,6 @@
 //! Fast against slow: grouped against dense, gradients against differences, queries against written-out conditioning.
 
 use super::super::dense::{Scalar, scalars};
-use super::super::kernel;
 use super::*;
 
 #[test]
@@ -117,10 +116,10 @@ fn dense_conditional(k: usize, scalars: &[Observation], theta: &Theta, query: &[
 
 #[test]
 fn layout_keeps_every_scalar_once() {
-    let key = |s: &Scalar| (s.key, s.noise, s.time.to_bits(), s.value.to_bits());
     for (seed, jitter) in [(1, false), (2, true)] {
         let (gp, _, observations) = random_problem(seed, 2, 3, jitter);
         for (nodes, given) in gp.runs.iter().zip(&observations) {
+            let key = |s: &Scalar| (s.key, s.noise, nodes.times[s.node].to_bits(), s.value.to_bits());
             let mut kept: Vec<_> = scalars(nodes).iter().map(key).collect();
             let mut wanted: Vec<_> = given
                 .iter()
@@ -160,39 +159,4 @@ fn features_that_share_no_times_are_stored_apart() {
     let (b, gb) = evaluate(&gp, Algebra::Dense, &theta);
     close(a, b, 1e-12, 0.0, "value");
     close_all(&ga, &gb, 1e-11, "gradient");
-}
-
-#[test]
-fn kernel_equals_its_formula_and_difference() {
-    let mut rng = ChaCha8Rng::seed_from_u64(2);
-    let mut times: Vec<f64> = (0..53).map(|_| 40.0 * rng.random::<f64>()).collect();
-    times.sort_by(f64::total_cmp);
-    let n = times.len();
-    let (mut within, mut k) = (vec![0.0; n], vec![0.0; n * n]);
-    for length_scale in [0.01, 1.3, 1e4] {
-        let rho = kernel::rate(length_scale);
-        kernel::fill(&times, rho, &mut within, &mut k);
-        for i in 0..n {
-            for j in 0..n {
-                let x = rho * (times[i] - times[j]).abs();
-                close(k[i * n + j], (1.0 + x) * (-x).exp(), 1e-12, 1e-300, "entry");
-            }
-        }
-    }
-    let mut slope = vec![0.0; n * n];
-    let (ell, h) = (1.3, 1e-3);
-    for (factor, step) in [(8.0, 1.0), (-8.0, -1.0), (-1.0, 2.0), (1.0, -2.0)] {
-        kernel::fill(&times, kernel::rate(ell + step * h), &mut within, &mut k);
-        slope.iter_mut().zip(&k).for_each(|(s, k)| *s += factor * k / (12.0 * h));
-    }
-    kernel::fill(&times, kernel::rate(ell), &mut within, &mut k);
-    let weights: Vec<f64> = (0..n * n).map(|_| rng.random::<f64>()).collect();
-    let mut expected = 0.0;
-    for j in 0..n {
-        for i in j + 1..n {
-            expected += 2.0 * weights[j * n + i] * slope[j * n + i];
-        }
-    }
-    let pulled = kernel::pull_length_scale(&times, kernel::rate(ell), ell, &k, &weights);
-    close(pulled, expected, 1e-9, 0.0, "pull-back");
 }
