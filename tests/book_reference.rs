@@ -15,16 +15,15 @@ how they are used.
 ";
 
 fn function(f: &Function) -> String {
-    let (arguments, shape) = match f.kind {
-        Kind::Elementwise(_) => ("x", "of any shape; element by element"),
-        Kind::Reduce(_) => ("x", "a vector or a matrix; gives one number"),
-        Kind::Dot => ("a, b", "two vectors of one length; gives one number"),
-        Kind::Power => ("a, b", "of one shape, or a scalar on one side; element by element"),
-        Kind::Transpose => ("x", "a matrix"),
+    let shape = match f.kind {
+        Kind::Elementwise(_) => " Takes any shape, element by element.",
+        Kind::Pairwise(_) => " Takes two values of one shape, or a scalar on one side; element by element.",
+        Kind::Reduce(_) => " Takes a vector or a matrix and gives one number; with `axis` one number per row or column.",
+        _ => "",
     };
     let elsewhere: Vec<String> = f.elsewhere.iter().map(|e| format!("`{e}`")).collect();
     let known = if elsewhere.is_empty() { String::new() } else { format!(" Elsewhere: {}.", elsewhere.join(", ")) };
-    format!("### {}({arguments})\n\n{}. Takes {shape}.{known}\n\n", f.name, capital(f.doc))
+    format!("### {}({})\n\n{}.{shape}{known}\n\n", f.name, f.arguments, capital(f.doc))
 }
 
 /// With a capital letter, unless it starts with a name or a formula.
