@@ -15,4 +15,4 @@ pub use evaluate::{Env, EvaluateError, Value, complete, evaluate, location_scale
 pub(crate) use layout::element_labels;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
 pub use responses::{LearnedSlot, ResponseSlot, Responses};
-pub use shared::{Key, SharedError, SharedPlan, Standardisation};
+pub use shared::{Key, SharedError, SharedPlan, Standardisation, handle_constants};

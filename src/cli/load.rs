@@ -5,7 +5,7 @@ use super::error::CliError;
 use crate::archive::{InputFile, digest};
 use crate::base::Source;
 use crate::bind::{BindOptions, Input, Plan, bind};
-use crate::data::{self, Repair, counted, load_arrays};
+use crate::data::{self, Duplicates, Recording, Repair, counted, load_arrays};
 use crate::model::{Model, check_text};
 use std::path::Path;
 
@@ -44,14 +44,21 @@ pub fn input(
     options: &RecordingArguments,
 ) -> Result<(Input, Vec<InputFile>, Vec<String>), CliError> {
     let Some(path) = path else { return Ok((Input::None, Vec::new(), Vec::new())) };
-    let file = |sha256: String| vec![InputFile { role: "data".into(), path: path.display().to_string(), sha256 }];
     if model.shared.is_some() {
-        let loaded = data::load(path, &data::Options { duplicates: options.duplicates.into() })?;
-        let notes = repair_notes(&loaded.repairs, path);
-        return Ok((Input::Recording(loaded.recording), file(loaded.digest), notes));
+        let (recording, file, notes) = recording(path, options.duplicates.into())?;
+        return Ok((Input::Recording(recording), vec![file], notes));
     }
     let (arrays, sha256) = load_arrays(path)?;
-    Ok((Input::Arrays(arrays), file(sha256), Vec::new()))
+    let file = InputFile { role: "data".into(), path: path.display().to_string(), sha256 };
+    Ok((Input::Arrays(arrays), vec![file], Vec::new()))
+}
+
+/// Reads a recording, with the notes on its repairs.
+pub fn recording(path: &Path, duplicates: Duplicates) -> Result<(Recording, InputFile, Vec<String>), CliError> {
+    let loaded = data::load(path, &data::Options { duplicates })?;
+    let notes = repair_notes(&loaded.repairs, path);
+    let input = InputFile { role: "data".into(), path: path.display().to_string(), sha256: loaded.digest };
+    Ok((loaded.recording, input, notes))
 }
 
 /// Repairs in sentences; masks, which most recordings have in every stream, are counted in one.

@@ -1,13 +1,16 @@
-//! Drives inference: chains on threads, seeds, interrupt, progress.
+//! Drives inference: chains on threads, seeds, interrupt, progress; asks finished fits and evaluates models.
 
 mod alternate;
 mod engine;
+mod envs;
+pub mod evaluate;
 mod fit;
 mod interrupt;
 mod latent;
 mod mode;
 mod point;
 mod progress;
+pub mod query;
 mod sample;
 mod start;
 mod watch;

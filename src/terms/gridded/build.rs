@@ -21,9 +21,9 @@ struct Placed {
 }
 
 /// A stream of positive weight with its usable rows.
-struct Usable<'a> {
-    stream: &'a Stream,
-    rows: Vec<usize>,
+pub(super) struct Usable<'a> {
+    pub stream: &'a Stream,
+    pub rows: Vec<usize>,
 }
 
 /// Builds the problem. With `fitted`, scales, responses and weights are that problem's, found by name.
@@ -156,7 +156,7 @@ pub(super) fn build(
 }
 
 /// Appends the usable rows of one stream to its pair, scaled and weighted.
-fn append(
+pub(super) fn append(
     pair: &mut Pair,
     gaps: &mut Vec<Vec<usize>>,
     usable: &Usable,
@@ -188,7 +188,7 @@ fn append(
     pair.segments.push(Segment { run: run_index, rows: start..pair.weights.len() });
 }
 
-fn any_observed(stream: &Stream, t: usize) -> bool {
+pub(super) fn any_observed(stream: &Stream, t: usize) -> bool {
     let f = stream.features.len();
     stream.values[t * f..(t + 1) * f].iter().any(|v| !v.is_nan())
 }
@@ -227,7 +227,7 @@ fn checked_weights(recording: &Recording, given: Option<&[f64]>) -> Result<Vec<f
     Ok(weights.to_vec())
 }
 
-fn check_stream(recording: &Recording, s: &Stream) -> Result<(), GriddedError> {
+pub(super) fn check_stream(recording: &Recording, s: &Stream) -> Result<(), GriddedError> {
     let names = || {
         (
             recording.participants[s.participant].clone(),
@@ -308,7 +308,7 @@ fn place_runs(
 }
 
 /// All feature names of a pair's streams, in first-seen order.
-fn union_of_features(streams: &[&Stream]) -> Vec<String> {
+pub(super) fn union_of_features(streams: &[&Stream]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let all = streams.iter().flat_map(|s| &s.features);
     all.filter(|f| seen.insert(f.as_str())).cloned().collect()
@@ -320,7 +320,7 @@ fn columns_of(stream: &Stream, features: &[String]) -> Vec<Option<usize>> {
     features.iter().map(|f| at.get(f.as_str()).copied()).collect()
 }
 
-fn scales_of(
+pub(super) fn scales_of(
     recording: &Recording,
     options: &Options,
     streams: &[&Stream],

@@ -85,6 +85,8 @@ pub enum GriddedError {
     UnknownRun { run: String },
     #[error("participant `{participant}` has no loadings for modality `{modality}`")]
     UnknownPair { participant: String, modality: String },
+    #[error("participant `{participant}` already has loadings for modality `{modality}`")]
+    AlreadyFitted { participant: String, modality: String },
     #[error("participant `{participant}`, modality `{modality}` has no loadings for feature `{feature}`")]
     UnknownFeature { participant: String, modality: String, feature: String },
 }

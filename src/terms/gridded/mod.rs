@@ -10,6 +10,7 @@
 
 mod banded;
 mod build;
+mod calibrate;
 mod clock;
 mod error;
 pub mod objective;
@@ -24,6 +25,7 @@ mod start;
 mod steps;
 
 pub use banded::{Banded, Factor, Pivot};
+pub use calibrate::{NewPair, calibrate};
 pub use clock::{clock_segments, clock_weights};
 pub use error::GriddedError;
 pub use observation::{Grid, ObservationRows};
