@@ -18,7 +18,9 @@ fn function(f: &Function) -> String {
     let shape = match f.kind {
         Kind::Elementwise(_) => " Takes any shape, element by element.",
         Kind::Pairwise(_) => " Takes two values of one shape, or a scalar on one side; element by element.",
-        Kind::Reduce(_) => " Takes a vector or a matrix and gives one number; with `axis` one number per row or column.",
+        Kind::Reduce(_) => {
+            " Takes a vector or a matrix and gives one number; with `axis` one number per row or column."
+        }
         _ => "",
     };
     let elsewhere: Vec<String> = f.elsewhere.iter().map(|e| format!("`{e}`")).collect();

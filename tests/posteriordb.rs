@@ -82,6 +82,7 @@ fn check(name: &str, choices: &Choices) {
         plan,
         plan_sha256: String::new(),
         outcome: outcome.clone(),
+        calibrated: Vec::new(),
         seconds: 0.0,
     };
     let judgement = summarize_archive(&archive).judgement;

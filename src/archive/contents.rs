@@ -1,6 +1,6 @@
 //! What an archive holds: what was asked, what was given, and what came out.
 
-use crate::bind::Plan;
+use crate::bind::{Plan, Standardisation};
 use crate::graph::Group;
 use serde::{Deserialize, Serialize};
 
@@ -237,6 +237,27 @@ pub enum Outcome {
     Mode(Box<Mode>),
 }
 
+/// A participant's modality whose weights were found after the fit, with the fit left as it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibrated {
+    pub participant: String,
+    pub modality: String,
+    /// Feature names, length F.
+    pub features: Vec<String>,
+    /// Mean and standard deviation of each feature in the calibration data.
+    pub standardisation: Vec<Standardisation>,
+    /// F x K, row-major.
+    pub loadings: Vec<f64>,
+    /// Length F; empty where the model has no offsets.
+    pub offsets: Vec<f64>,
+    /// Where the model has noise variances.
+    pub noise: Option<f64>,
+    /// `training` or `donors`: whose latent the weights were found against.
+    pub reference: String,
+    /// Runs of the calibration data.
+    pub runs: Vec<String>,
+}
+
 /// A whole fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Archive {
@@ -250,6 +271,9 @@ pub struct Archive {
     /// SHA-256 of the Plan in CBOR: equal plans and settings give equal results.
     pub plan_sha256: String,
     pub outcome: Outcome,
+    /// People and modalities that were added by `msrm calibrate`.
+    #[serde(default)]
+    pub calibrated: Vec<Calibrated>,
     pub seconds: f64,
 }
 

@@ -17,6 +17,10 @@ pub enum ArchiveError {
     Exists { path: PathBuf },
     #[error("{} is not a fit folder (it holds no {ARCHIVE}), so --force does not replace it; choose another --out", path.display())]
     Foreign { path: PathBuf },
+    #[error("{} is no folder of tables that msrm wrote (it holds no {holds}), so --force does not replace it; choose another --out", path.display())]
+    ForeignTables { path: PathBuf, holds: &'static str },
+    #[error("{} is a folder; name a file with --out", path.display())]
+    Folder { path: PathBuf },
     #[error("the folder {} that --out lies in does not exist; make it first", path.display())]
     NoParent { path: PathBuf },
     #[error("cannot {action} {}: {source}", path.display())]
@@ -64,7 +68,7 @@ pub fn check_target(out: &Path, force: bool) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-fn parent_of(out: &Path) -> PathBuf {
+pub(super) fn parent_of(out: &Path) -> PathBuf {
     match out.parent() {
         Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),
         _ => PathBuf::from("."),
@@ -111,7 +115,7 @@ pub fn write(out: &Path, archive: &Archive, tables: &[(&str, String)], force: bo
 }
 
 /// Temporary folders are private to their maker; the finished one has the usual permissions.
-fn readable(path: &Path) {
+pub(super) fn readable(path: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -165,6 +169,7 @@ mod tests {
             plan_sha256: plan_digest(&plan).expect("a digest"),
             plan,
             outcome: Outcome::Draws(Draws { quantities, chains: vec![chain], latent: vec![], interrupted: false }),
+            calibrated: Vec::new(),
             seconds: 0.5,
         }
     }

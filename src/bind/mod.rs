@@ -22,4 +22,4 @@ pub(crate) use layout::element_labels;
 pub use plain::check_data;
 pub use plan::{BindError, BindOptions, Block, Constants, Input, Plan, bind};
 pub use responses::{LearnedSlot, ResponsePenalty, ResponseSlot, Responses};
-pub use shared::{Key, SharedError, SharedPlan, Standardisation};
+pub use shared::{Key, SharedError, SharedPlan, Standardisation, handle_constants};

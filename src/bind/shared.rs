@@ -144,8 +144,8 @@ pub(super) fn add(plan: &mut Plan, recording: Recording, notes: &mut Vec<String>
     };
     let paths = paths::groups(choice, &objective, &recording.participants, &plan.options.affinity)?;
     let anchor = (factors == 1 && grid_step.is_none()).then(|| anchor(&recording, &keys));
-    let domains = domains(&recording);
     let penalties = if grid_step.is_some() { penalties(&shared.responses, &plan.values)? } else { Vec::new() };
+    let domains = recording.domains();
     let (responses, learned) = Responses::new(&shared.responses, &recording, &plan.values)?;
     let mut plan_shared = SharedPlan {
         recording,
@@ -193,30 +193,7 @@ fn select(recording: Recording, wanted: &[String], notes: &mut Vec<String>) -> R
     }
     let keep: Vec<bool> = recording.modalities.iter().map(|m| wanted.contains(m)).collect();
     let streams = recording.streams.iter().filter(|s| keep[s.modality]).cloned().collect();
-    Ok(renumber(Recording { streams, ..recording }))
-}
-
-/// Drops participants, runs and modalities without streams, keeping the order of the rest.
-fn renumber(recording: Recording) -> Recording {
-    let Recording { participants, runs, modalities, mut streams } = recording;
-    let kept = |names: Vec<String>, used: &dyn Fn(&Stream) -> usize, streams: &[Stream]| {
-        let mut map = vec![usize::MAX; names.len()];
-        let mut out = Vec::new();
-        for (i, name) in names.into_iter().enumerate() {
-            if streams.iter().any(|s| used(s) == i) {
-                map[i] = out.len();
-                out.push(name);
-            }
-        }
-        (out, map)
-    };
-    let (participants, p) = kept(participants, &|s| s.participant, &streams);
-    let (runs, r) = kept(runs, &|s| s.run, &streams);
-    let (modalities, m) = kept(modalities, &|s| s.modality, &streams);
-    for s in &mut streams {
-        (s.participant, s.run, s.modality) = (p[s.participant], r[s.run], m[s.modality]);
-    }
-    Recording { participants, runs, modalities, streams }
+    Ok(Recording { streams, ..recording }.compact())
 }
 
 /// Puts the features of every run into the order of the participant's first run.
@@ -232,8 +209,11 @@ fn align_features(recording: &mut Recording) {
     }
 }
 
-/// Masks, refuses or keeps features that never vary (over all runs of a participant).
-fn handle_constants(
+/// Masks, refuses or keeps features that never vary (over all runs of a participant), and tells in `notes` what went.
+///
+/// # Errors
+/// Such a feature, where `policy` refuses them.
+pub fn handle_constants(
     mut recording: Recording,
     policy: Constants,
     notes: &mut Vec<String>,
@@ -272,7 +252,7 @@ fn handle_constants(
     }
     recording.streams.retain(|s| !s.features.is_empty());
     let before = recording.participants.clone();
-    let recording = renumber(recording);
+    let recording = recording.compact();
     for participant in before.iter().filter(|p| !recording.participants.contains(p)) {
         notes.push(format!("participant {participant} has nothing else and is left out of the fit"));
     }
@@ -346,21 +326,6 @@ fn standardise(recording: &Recording, keys: &[Key], standardized: bool) -> Resul
         });
     }
     Ok(out)
-}
-
-/// First and last time of each run at which anything was observed.
-fn domains(recording: &Recording) -> Vec<(f64, f64)> {
-    let mut domains = vec![(f64::INFINITY, f64::NEG_INFINITY); recording.runs.len()];
-    for stream in &recording.streams {
-        for (t, &time) in stream.times.iter().enumerate() {
-            if (0..stream.features.len()).any(|f| stream.value(t, f).is_some()) {
-                let (first, last) = &mut domains[stream.run];
-                *first = first.min(time);
-                *last = last.max(time);
-            }
-        }
-    }
-    domains
 }
 
 impl SharedPlan {

@@ -5,6 +5,8 @@ use crate::base::{Diagnostic, Source, render};
 use crate::bind::BindError;
 use crate::data::DataError;
 use crate::graph::LowerError;
+use crate::run::evaluate::EvaluationError;
+use crate::run::query::QueryError;
 use crate::run::{FitError, PointError, PointwiseError, SimulateError};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,9 +51,21 @@ pub enum CliError {
     #[error(transparent)]
     Fit(#[from] FitError),
     #[error(transparent)]
+    Query(#[from] QueryError),
+    #[error(transparent)]
+    Evaluation(#[from] EvaluationError),
+    #[error(
+        "the model `{model}` reads no recording, so nothing of it can be held out; evaluate shared-response models"
+    )]
+    NoRecording { model: String },
+    #[error("{} is given twice", path.display())]
+    SameModel { path: PathBuf },
+    #[error("the recording has no modality `{name}`; it has: {known}")]
+    Modality { name: String, known: String },
+    #[error(transparent)]
     Archive(#[from] ArchiveError),
     #[error("{option} is for models that read a recording, which this one does not; drop it")]
-    NoRecording { option: &'static str },
+    RecordingOption { option: &'static str },
     #[error("{name} must be {range}, not {value}")]
     Setting { name: &'static str, range: &'static str, value: String },
     #[error(transparent)]

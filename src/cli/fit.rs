@@ -20,7 +20,7 @@ const MAMS_ACCEPT: f64 = 0.75;
 const MAP_ITERATIONS: usize = 10_000;
 
 /// More threads than any machine has cores are a mistake that would take minutes to start.
-const MOST_THREADS: usize = 1024;
+pub(super) const MOST_THREADS: usize = 1024;
 
 /// Fits, writes the folder, prints the summary and the verdict.
 pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
@@ -86,6 +86,7 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
         plan_sha256: archive::plan_digest(&plan)?,
         plan,
         outcome,
+        calibrated: Vec::new(),
         seconds: begin.elapsed().as_secs_f64(),
     };
     let summary = summarize_archive(&archive);

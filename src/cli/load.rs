@@ -5,7 +5,7 @@ use super::error::CliError;
 use crate::archive::{InputFile, digest};
 use crate::base::Source;
 use crate::bind::{BindOptions, Input, Plan, bind};
-use crate::data::{self, Repair, counted, load_arrays, parse_affinity};
+use crate::data::{self, Duplicates, Edge, Recording, Repair, counted, load_arrays, parse_affinity};
 use crate::model::{Model, check_text};
 use std::path::Path;
 
@@ -54,14 +54,21 @@ pub fn input(
     options: &RecordingArguments,
 ) -> Result<(Input, Vec<InputFile>, Vec<String>), CliError> {
     let Some(path) = path else { return Ok((Input::None, Vec::new(), Vec::new())) };
-    let file = |sha256: String| vec![InputFile { role: "data".into(), path: path.display().to_string(), sha256 }];
     if model.shared.is_some() {
-        let loaded = data::load(path, &data::Options { duplicates: options.duplicates.into() })?;
-        let notes = repair_notes(&loaded.repairs, path);
-        return Ok((Input::Recording(loaded.recording), file(loaded.digest), notes));
+        let (recording, file, notes) = recording(path, options.duplicates.into())?;
+        return Ok((Input::Recording(recording), vec![file], notes));
     }
     let (arrays, sha256) = load_arrays(path)?;
-    Ok((Input::Arrays(arrays), file(sha256), Vec::new()))
+    let file = InputFile { role: "data".into(), path: path.display().to_string(), sha256 };
+    Ok((Input::Arrays(arrays), vec![file], Vec::new()))
+}
+
+/// Reads a recording, with the notes on its repairs.
+pub fn recording(path: &Path, duplicates: Duplicates) -> Result<(Recording, InputFile, Vec<String>), CliError> {
+    let loaded = data::load(path, &data::Options { duplicates })?;
+    let notes = repair_notes(&loaded.repairs, path);
+    let input = InputFile { role: "data".into(), path: path.display().to_string(), sha256: loaded.digest };
+    Ok((loaded.recording, input, notes))
 }
 
 /// Repairs in sentences; masks, which most recordings have in every stream, are counted in one.
@@ -85,6 +92,14 @@ fn repair_notes(repairs: &[Repair], path: &Path) -> Vec<String> {
     notes
 }
 
+/// Reads the affinities of participants, if there are any.
+pub fn affinity(options: &RecordingArguments) -> Result<(Vec<Edge>, Option<InputFile>), CliError> {
+    let Some(path) = &options.affinity else { return Ok((Vec::new(), None)) };
+    let bytes = std::fs::read(path).map_err(|source| CliError::Read { path: path.clone(), source })?;
+    let file = InputFile { role: "affinity".into(), path: path.display().to_string(), sha256: digest(&bytes) };
+    Ok((parse_affinity(path, &bytes)?, Some(file)))
+}
+
 /// Joins a model file with data.
 pub fn plan(
     model_path: &Path,
@@ -94,18 +109,14 @@ pub fn plan(
     let loaded = model(model_path)?;
     let (input, mut files, notes) = input(&loaded.model, data_path, options)?;
     files.insert(0, loaded.input);
-    let mut affinity = Vec::new();
     if loaded.model.shared.is_none() {
         let given = [("--affinity", options.affinity.is_some()), ("--modality", !options.modality.is_empty())];
         if let Some((option, _)) = given.into_iter().find(|g| g.1) {
-            return Err(CliError::NoRecording { option });
+            return Err(CliError::RecordingOption { option });
         }
     }
-    if let Some(path) = &options.affinity {
-        let bytes = std::fs::read(path).map_err(|source| CliError::Read { path: path.clone(), source })?;
-        files.push(InputFile { role: "affinity".into(), path: path.display().to_string(), sha256: digest(&bytes) });
-        affinity = parse_affinity(path, &bytes)?;
-    }
+    let (affinity, file) = affinity(options)?;
+    files.extend(file);
     let bind_options = BindOptions {
         modalities: options.modality.clone(),
         constants: options.constant.into(),

@@ -1,13 +1,18 @@
 //! `msrm <verb>`: reads the command line, calls the rooms, and maps every error to an exit code in one place.
 
+mod answer;
 mod arguments;
+mod calibrate;
 mod check;
 mod data;
 mod error;
 mod eval;
+mod evaluate;
 mod fit;
 mod fmt;
+mod infer;
 mod load;
+mod predict;
 mod simulate;
 mod summary;
 
@@ -24,6 +29,10 @@ pub fn main() -> ExitCode {
         Verb::Data(arguments) => data::run(arguments),
         Verb::Fit(arguments) => fit::run(arguments),
         Verb::Summary(arguments) => summary::run(arguments),
+        Verb::Infer(arguments) => infer::run(arguments),
+        Verb::Predict(arguments) => predict::run(arguments),
+        Verb::Calibrate(arguments) => calibrate::run(arguments),
+        Verb::Evaluate(arguments) => evaluate::run(arguments),
         Verb::Eval(arguments) => eval::run(arguments),
         Verb::Fmt(arguments) => fmt::run(arguments),
         Verb::Simulate(arguments) => simulate::run(arguments),

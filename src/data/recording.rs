@@ -37,6 +37,63 @@ impl Stream {
     }
 }
 
+impl Recording {
+    /// The names without the streams.
+    pub fn clone_names(&self) -> Recording {
+        let (participants, runs, modalities) = (self.participants.clone(), self.runs.clone(), self.modalities.clone());
+        Recording { participants, runs, modalities, streams: Vec::new() }
+    }
+
+    /// The streams of these modalities; all where none is named.
+    pub fn only(self, modalities: &[String]) -> Recording {
+        if modalities.is_empty() {
+            return self;
+        }
+        let wanted: Vec<bool> = self.modalities.iter().map(|m| modalities.contains(m)).collect();
+        let streams = self.streams.iter().filter(|s| wanted[s.modality]).cloned().collect();
+        Recording { streams, ..self.clone_names() }.compact()
+    }
+
+    /// Drops participants, runs and modalities without streams, keeping the order of the rest.
+    pub fn compact(self) -> Recording {
+        let Recording { participants, runs, modalities, mut streams } = self;
+        let kept = |names: Vec<String>, used: &dyn Fn(&Stream) -> usize, streams: &[Stream]| {
+            let mut map = vec![usize::MAX; names.len()];
+            let mut out = Vec::new();
+            for (i, name) in names.into_iter().enumerate() {
+                if streams.iter().any(|s| used(s) == i) {
+                    map[i] = out.len();
+                    out.push(name);
+                }
+            }
+            (out, map)
+        };
+        let (participants, p) = kept(participants, &|s| s.participant, &streams);
+        let (runs, r) = kept(runs, &|s| s.run, &streams);
+        let (modalities, m) = kept(modalities, &|s| s.modality, &streams);
+        for s in &mut streams {
+            (s.participant, s.run, s.modality) = (p[s.participant], r[s.run], m[s.modality]);
+        }
+        Recording { participants, runs, modalities, streams }
+    }
+
+    /// First and last time of each run at which anything was observed, in seconds; infinite and reversed where nothing
+    /// was.
+    pub fn domains(&self) -> Vec<(f64, f64)> {
+        let mut domains = vec![(f64::INFINITY, f64::NEG_INFINITY); self.runs.len()];
+        for stream in &self.streams {
+            for (t, &time) in stream.times.iter().enumerate() {
+                if (0..stream.features.len()).any(|f| stream.value(t, f).is_some()) {
+                    let (first, last) = &mut domains[stream.run];
+                    *first = first.min(time);
+                    *last = last.max(time);
+                }
+            }
+        }
+        domains
+    }
+}
+
 /// Whether values do not vary beyond rounding, in whatever unit: the population sd is at most 2.2e-16 times the largest
 /// absolute value. `false` without a value.
 pub fn is_constant(values: &[f64]) -> bool {

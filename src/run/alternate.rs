@@ -1,12 +1,13 @@
 //! Fits a gridded objective by alternating closed-form steps.
 
 use super::fit::FitError;
+use super::query::strengths;
 use super::sample::quantities;
 use crate::archive::{LatentSeries, Mode, Restart, Settings};
 use crate::bind::{Plan, SharedPlan};
 use crate::graph::{Program, Tape};
 use crate::model::SharedTerm;
-use crate::terms::gridded::{Solution, SolveOptions, Start, Strengths, Termination, query, solve};
+use crate::terms::gridded::{Solution, SolveOptions, Start, Termination, query, solve};
 use crate::terms::{gridded_from_plan, learned_order};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,14 +43,8 @@ pub(super) fn alternate(
     if squares <= 0.0 {
         return Err(FitError::NoSquares);
     }
-    let strengths = Strengths {
-        loading: coefficient(SharedTerm::LoadingRidge).max(coefficient(SharedTerm::LoadingRidgePerFeature)) / squares,
-        latent: coefficient(SharedTerm::LatentRidge) / squares,
-        roughness: coefficient(SharedTerm::Roughness) / squares,
-        coupling: coefficient(SharedTerm::LatentSpread).max(coefficient(SharedTerm::LatentNeighbors)) / squares,
-    };
     let options = SolveOptions {
-        strengths,
+        strengths: strengths(shared),
         start: Start::Hybrid,
         restarts: settings.starts,
         seed: settings.seed,

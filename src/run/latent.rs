@@ -1,8 +1,9 @@
 //! The latent paths of a filtered recording: posterior mean and standard deviation, at a point or over draws.
 
+use super::envs::draw_envs;
 use super::fit::FitError;
 use crate::archive::{Draws, LatentSeries};
-use crate::bind::{Env, Plan, SharedPlan, Value, complete, evaluate};
+use crate::bind::{Env, EvaluateError, Plan, SharedPlan, evaluate};
 use crate::model::{Latent, Shared};
 use crate::terms::filtered::{FilteredGp, Point, Workspace};
 use crate::terms::filtered_from_plan;
@@ -40,17 +41,8 @@ impl<'a> PathReader<'a> {
 
     /// The latent given the named parameters.
     pub fn at(&mut self, env: &Env) -> Result<Vec<LatentSeries>, FitError> {
-        let named = |name: &Option<String>| name.as_ref().and_then(|n| env.get(n)).map(|v| v.values.as_slice());
-        let loading = Some(self.parts.loading.clone());
-        let Latent::Process { length_scale, .. } = &self.parts.latent else { return Ok(Vec::new()) };
         let responses = self.shared.responses.values_in(&self.plan.blocks, env);
-        let point = Point {
-            loadings: named(&loading).unwrap_or(&[]),
-            offsets: named(&self.parts.offset),
-            noise: named(&self.parts.noise).unwrap_or(&[]),
-            responses: &responses,
-            length_scale: evaluate(length_scale, env)?.values[0],
-        };
+        let point = filtered_point(self.parts, env, &responses)?;
         let mut out = Vec::with_capacity(self.times.len());
         for (run, times) in self.times.iter().enumerate() {
             let moments =
@@ -69,18 +61,12 @@ impl<'a> PathReader<'a> {
 
     /// The latent averaged over draws: the mean of the means, and the spread within and between draws together.
     pub fn over(&mut self, plan: &Plan, draws: &Draws) -> Result<Vec<LatentSeries>, FitError> {
-        let elements: Vec<Vec<Vec<f64>>> = (0..draws.labels().count()).map(|i| draws.element(i)).collect();
-        let Some((chains, length)) = elements.first().map(|e| (e.len(), e.first().map_or(0, Vec::len))) else {
-            return Ok(Vec::new());
-        };
-        let total = chains * length;
-        let used = total.min(AVERAGED_DRAWS);
+        let envs = draw_envs(plan, draws, AVERAGED_DRAWS)?;
+        let used = envs.len();
         let mut mixtures: Vec<LatentSeries> = Vec::new();
         let mut squares: Vec<Vec<f64>> = Vec::new();
-        for i in 0..used {
-            let draw = i * total / used;
-            let env = self.draw_env(plan, draws, &elements, draw / length, draw % length)?;
-            for (run, series) in self.at(&env)?.into_iter().enumerate() {
+        for (i, env) in envs.iter().enumerate() {
+            for (run, series) in self.at(env)?.into_iter().enumerate() {
                 let variance = series.sd.iter().flatten().map(|sd| sd * sd);
                 let second: Vec<f64> = series.mean.iter().zip(variance).map(|(m, v)| v + m * m).collect();
                 if i == 0 {
@@ -99,24 +85,24 @@ impl<'a> PathReader<'a> {
         }
         Ok(mixtures)
     }
+}
 
-    /// All named quantities at one draw.
-    fn draw_env(
-        &self,
-        plan: &Plan,
-        draws: &Draws,
-        elements: &[Vec<Vec<f64>>],
-        chain: usize,
-        draw: usize,
-    ) -> Result<Env, FitError> {
-        let mut env = plan.values.clone();
-        let mut at = 0;
-        for quantity in &draws.quantities {
-            let n = quantity.labels.len();
-            let values = elements[at..at + n].iter().map(|e| e[chain][draw]).collect();
-            env.insert(quantity.name.clone(), Value { shape: quantity.shape.clone(), values });
-            at += n;
-        }
-        Ok(complete(plan, env)?)
-    }
+/// Where the filtered term stands, given all named quantities and the parameters of all responses.
+pub(super) fn filtered_point<'e>(
+    parts: &Shared,
+    env: &'e Env,
+    responses: &'e [f64],
+) -> Result<Point<'e>, EvaluateError> {
+    let named = |name: Option<&String>| name.and_then(|n| env.get(n)).map(|v| v.values.as_slice());
+    let length_scale = match &parts.latent {
+        Latent::Process { length_scale, .. } => evaluate(length_scale, env)?.values[0],
+        Latent::Grid { .. } => f64::NAN,
+    };
+    Ok(Point {
+        loadings: named(Some(&parts.loading)).unwrap_or(&[]),
+        offsets: named(parts.offset.as_ref()),
+        noise: named(parts.noise.as_ref()).unwrap_or(&[]),
+        responses,
+        length_scale,
+    })
 }

@@ -1,8 +1,10 @@
-//! Drives inference: chains on threads, seeds, interrupt, progress.
+//! Drives inference: chains on threads, seeds, interrupt, progress; asks finished fits and evaluates models.
 
 mod alternate;
 mod design;
 mod engine;
+mod envs;
+pub mod evaluate;
 mod fit;
 mod interrupt;
 mod latent;
@@ -10,6 +12,7 @@ mod mode;
 mod point;
 mod pointwise;
 mod progress;
+pub mod query;
 mod sample;
 mod simulate;
 mod simulate_recording;

@@ -5,7 +5,7 @@ use super::gridded::{
     Affinity, GriddedError, LatentPooling, LearnedResponse, LoadingScaling, Notice, Options, Penalty, PenaltyScale,
     Problem, ResponsePooling,
 };
-use crate::bind::{ResponsePenalty, ResponseSlot, SharedPlan};
+use crate::bind::{ResponsePenalty, ResponseSlot, Responses, SharedPlan};
 use crate::lang::ast::Paths;
 use crate::model::{Latent, Shared, SharedTerm};
 
@@ -81,6 +81,17 @@ fn penalty(prior: &ResponsePenalty, squares: f64) -> Penalty {
         center: prior.center,
         precision: 1.0 / (prior.sd * prior.sd * squares),
     }
+}
+
+/// The learned parameters of the gridded problem, in its order, at the values that `responses` has.
+pub fn gridded_responses(responses: &Responses) -> Vec<f64> {
+    let of_slot = |slot: &ResponseSlot| {
+        let values = slot.response.values();
+        let mut indices: Vec<usize> = slot.learned.iter().map(|l| l.index).collect();
+        indices.sort_unstable();
+        indices.into_iter().map(move |i| values[i])
+    };
+    responses.slots.iter().flat_map(of_slot).collect()
 }
 
 /// For every learned parameter of the gridded problem, in its order: its position among the plan's learned parameters.

@@ -79,6 +79,21 @@ impl FilteredGp {
         self.functional(point, &self.forms(point)?, &Form::impulse(), run, times, workspace)
     }
 
+    /// Moments of what the response slot `response` shows of the path of `run` at `times`, given its data.
+    pub fn response_moments(
+        &self,
+        point: &Point<'_>,
+        run: usize,
+        response: usize,
+        times: &[f64],
+        workspace: &mut Workspace,
+    ) -> Result<LatentMoments, TermError> {
+        exists("response", response, self.responses.len())?;
+        self.check(point)?;
+        let forms = self.forms(point)?;
+        self.functional(point, &forms, &forms[response], run, times, workspace)
+    }
+
     /// Moments of the path seen through `seen`.
     fn functional(
         &self,
@@ -144,10 +159,8 @@ impl FilteredGp {
         if let Some(noise) = noise {
             exists("noise", noise, self.noise_count)?;
         }
-        exists("response", response, self.responses.len())?;
-        self.check(point)?;
+        let seen = self.response_moments(point, run, response, times, workspace)?;
         let forms = self.forms(point)?;
-        let seen = self.functional(point, &forms, &forms[response], run, times, workspace)?;
         let w = &point.loadings[key * k..(key + 1) * k];
         let offset = point.offsets.map_or(0.0, |b| b[key]);
         let added = noise.map_or(0.0, |i| point.noise[i]);

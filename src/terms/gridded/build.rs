@@ -24,9 +24,9 @@ struct Placed {
 }
 
 /// A stream of positive weight with its usable rows.
-struct Usable<'a> {
-    stream: &'a Stream,
-    rows: Vec<usize>,
+pub(super) struct Usable<'a> {
+    pub stream: &'a Stream,
+    pub rows: Vec<usize>,
 }
 
 /// Where the responses of a problem come from.
@@ -209,7 +209,7 @@ pub(super) fn build(recording: &Recording, options: &Options, curves: Curves) ->
 }
 
 /// Appends the usable rows of one stream to its pair, scaled and weighted.
-fn append(
+pub(super) fn append(
     pair: &mut Pair,
     x: &mut Vec<f64>,
     gaps: &mut Vec<Vec<usize>>,
@@ -260,7 +260,7 @@ fn place_tracks(runs: &[Run], groups: &[Vec<usize>], participants: usize, factor
     tracks
 }
 
-fn any_observed(stream: &Stream, t: usize) -> bool {
+pub(super) fn any_observed(stream: &Stream, t: usize) -> bool {
     let f = stream.features.len();
     stream.values[t * f..(t + 1) * f].iter().any(|v| !v.is_nan())
 }
@@ -299,7 +299,7 @@ fn checked_weights(recording: &Recording, given: Option<&[f64]>) -> Result<Vec<f
     Ok(weights.to_vec())
 }
 
-fn check_stream(recording: &Recording, s: &Stream) -> Result<(), GriddedError> {
+pub(super) fn check_stream(recording: &Recording, s: &Stream) -> Result<(), GriddedError> {
     let names = || {
         (
             recording.participants[s.participant].clone(),
@@ -378,7 +378,7 @@ fn place_runs(
 }
 
 /// All feature names of a pair's streams, in first-seen order.
-fn union_of_features(streams: &[&Stream]) -> Vec<String> {
+pub(super) fn union_of_features(streams: &[&Stream]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let all = streams.iter().flat_map(|s| &s.features);
     all.filter(|f| seen.insert(f.as_str())).cloned().collect()
@@ -390,7 +390,7 @@ fn columns_of(stream: &Stream, features: &[String]) -> Vec<Option<usize>> {
     features.iter().map(|f| at.get(f.as_str()).copied()).collect()
 }
 
-fn scales_of(
+pub(super) fn scales_of(
     recording: &Recording,
     options: &Options,
     streams: &[&Stream],

@@ -12,6 +12,7 @@
 mod banded;
 mod blocks;
 mod build;
+mod calibrate;
 mod clock;
 mod coupled;
 mod diagnostics;
@@ -36,6 +37,7 @@ mod steps;
 mod walk;
 
 pub use banded::{Banded, Factor, Pivot};
+pub use calibrate::{NewPair, calibrate};
 pub use clock::{clock_segments, clock_weights};
 pub use diagnostics::{Components, Stationarity};
 pub use error::GriddedError;
