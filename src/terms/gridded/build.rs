@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::clock::clock_weights;
 use super::error::GriddedError;
-use super::latent_pooling::Track;
+use super::latent_pooling::{LatentPooling, Track};
 use super::learned::LearnedResponse;
 use super::observation::{Grid, ObservationRows, Rows, eligible};
 use super::problem::{Lists, LoadingScaling, Notice, Options, Pair, Problem, Run, Segment};
@@ -38,6 +38,28 @@ pub(super) enum Curves<'a> {
     Learned(&'a [LearnedResponse]),
     /// Scales, responses and weights are those of a problem, found by name.
     Fitted(&'a Problem),
+    /// Pairs that the problem lacks, on given grids.
+    Calibrated(&'a Calibration<'a>),
+}
+
+impl<'a> Curves<'a> {
+    /// How each modality is learned; empty where responses came as rows.
+    fn responses(self) -> &'a [LearnedResponse] {
+        match self {
+            Curves::Learned(responses) => responses,
+            Curves::Calibrated(calibration) => calibration.responses,
+            Curves::Given(_) | Curves::Fitted(_) => &[],
+        }
+    }
+}
+
+/// What a calibration takes from a fitted problem.
+pub(super) struct Calibration<'a> {
+    pub fitted: &'a Problem,
+    /// One for each modality of the recording; fixed ones have the rows of the fitted problem.
+    pub responses: &'a [LearnedResponse],
+    /// The runs of the recording.
+    pub runs: &'a [Run],
 }
 
 /// Builds the problem.
@@ -45,9 +67,13 @@ pub(super) fn build(recording: &Recording, options: &Options, curves: Curves) ->
     check_options(options)?;
     let fitted = match curves {
         Curves::Fitted(problem) => Some(problem),
-        Curves::Given(_) | Curves::Learned(_) => None,
+        Curves::Given(_) | Curves::Learned(_) | Curves::Calibrated(_) => None,
     };
-    let modality_weights = match fitted {
+    let weights_of = match curves {
+        Curves::Calibrated(c) => Some(c.fitted),
+        _ => fitted,
+    };
+    let modality_weights = match weights_of {
         None => checked_weights(recording, options.modality_weights.as_deref())?,
         Some(f) => recording
             .modalities
@@ -63,17 +89,34 @@ pub(super) fn build(recording: &Recording, options: &Options, curves: Curves) ->
         check_stream(recording, stream)?;
     }
     let weighted: Vec<&Stream> = recording.streams.iter().filter(|s| modality_weights[s.modality] > 0.0).collect();
-    let (runs, placed) = place_runs(recording, options, &weighted)?;
+    let (runs, placed) = match curves {
+        Curves::Calibrated(c) => given_runs(recording, c.runs),
+        _ => place_runs(recording, options, &weighted)?,
+    };
     let slots = match curves {
         Curves::Learned(responses) => Some(Slots::new(&recording.modalities, responses)?),
+        Curves::Calibrated(c) => {
+            Some(Slots::new(&recording.modalities, c.responses)?.fixed_as(c.fitted, &recording.modalities))
+        }
         Curves::Given(_) | Curves::Fitted(_) => None,
     };
     let participants = match fitted {
         Some(f) => f.participants.clone(),
         None => names_of_observed(recording, &weighted),
     };
-    let grouping = options.latent_pooling.grouping(&participants)?;
-    let tracks = place_tracks(&runs, &grouping.groups, participants.len(), options.factors);
+    let grouping = match curves {
+        Curves::Calibrated(_) => options.latent_pooling.grouping_of_new(participants.len()),
+        _ => options.latent_pooling.grouping(&participants)?,
+    };
+    // Paths of new participants weigh as they would among all.
+    let everybody = match curves {
+        Curves::Calibrated(c) if options.latent_pooling != LatentPooling::Shared => {
+            let new = participants.iter().filter(|p| !c.fitted.participants.contains(p));
+            c.fitted.participants.len() + new.count()
+        }
+        _ => participants.len(),
+    };
+    let tracks = place_tracks(&runs, &grouping.groups, everybody, options.factors);
 
     let mut by_pair: BTreeMap<(usize, usize), Vec<&Stream>> = BTreeMap::new();
     for s in &weighted {
@@ -88,7 +131,7 @@ pub(super) fn build(recording: &Recording, options: &Options, curves: Curves) ->
         };
         let (features, scales, response) = match (curves, &slots) {
             (Curves::Fitted(f), _) => fitted_parts(f, recording, streams)?,
-            (Curves::Learned(_), Some(slots)) => {
+            (Curves::Learned(_) | Curves::Calibrated(_), Some(slots)) => {
                 let (features, scales) = of_streams(&mut notices)?;
                 (features, scales, slots.rows(modality))
             }
@@ -96,7 +139,7 @@ pub(super) fn build(recording: &Recording, options: &Options, curves: Curves) ->
                 let (features, scales) = of_streams(&mut notices)?;
                 (features, scales, response_of(participant, modality))
             }
-            (Curves::Learned(_), None) => continue,
+            (Curves::Learned(_) | Curves::Calibrated(_), None) => continue,
         };
         let envelope = response.envelope();
         let mut usable: Vec<(&Placed, Usable)> = Vec::new();
@@ -182,12 +225,8 @@ pub(super) fn build(recording: &Recording, options: &Options, curves: Curves) ->
         pairs.push(pair);
     }
 
-    let (slots, learned) = match (slots, curves) {
-        (Some(_), Curves::Learned(responses)) => {
-            (slots_of(&mut pairs, &recording.modalities, responses), responses.to_vec())
-        }
-        _ => (Vec::new(), Vec::new()),
-    };
+    let learned = curves.responses();
+    let slots = slots_of(&mut pairs, &recording.modalities, learned);
     let problem = Problem {
         options: options.clone(),
         modalities: recording.modalities.clone(),
@@ -198,11 +237,11 @@ pub(super) fn build(recording: &Recording, options: &Options, curves: Curves) ->
         tracks,
         coupling: grouping.coupling,
         slots,
-        learned,
+        learned: learned.to_vec(),
         pairs,
         notices,
     };
-    if fitted.is_some() {
+    if weights_of.is_some() {
         return Ok(problem);
     }
     check_factors(problem)
@@ -375,6 +414,15 @@ fn place_runs(
         return Err(GriddedError::NothingObserved);
     }
     Ok((runs, placed))
+}
+
+/// Runs whose grids are given, and where the recording has them.
+fn given_runs(recording: &Recording, runs: &[Run]) -> (Vec<Run>, Vec<Placed>) {
+    let placed = runs.iter().enumerate().filter_map(|(index, run)| {
+        let at = recording.runs.iter().position(|name| *name == run.name);
+        at.map(|run| Placed { run, index })
+    });
+    (runs.to_vec(), placed.collect())
 }
 
 /// All feature names of a pair's streams, in first-seen order.

@@ -99,6 +99,32 @@ pub enum GriddedError {
     SpectralStart,
     #[error("there is no fitted modality `{modality}`")]
     UnknownModality { modality: String },
+    #[error("there is no fitted participant `{participant}`")]
+    UnknownParticipant { participant: String },
+    #[error(
+        "nothing observed in run `{run}` reaches the latent of participant `{participant}`: neither own streams nor those of somebody who shares it or is coupled to it"
+    )]
+    NoDonor { participant: String, run: String },
+    #[error("nothing is left to predict from: the targets and the choice of sources leave no stream")]
+    NoSources,
+    #[error(
+        "every stream belongs to a participant and modality that have loadings already; there is nothing to calibrate"
+    )]
+    NothingToCalibrate,
+    #[error(
+        "new participants and new modalities of fitted participants need a calibration each where participants have latent paths of their own"
+    )]
+    MixedCalibration,
+    #[error("the run `{run}` has no latent to calibrate on: it is none of the runs of the reference")]
+    NoReferenceRun { run: String },
+    #[error(
+        "participant `{participant}`: affinities link it to the latent paths of {count} groups; to join one path it must be linked to exactly one"
+    )]
+    GroupOfNew { participant: String, count: usize },
+    #[error(
+        "participant `{participant}` has a positive affinity to no fitted participant, so nothing places its latent"
+    )]
+    NoNeighbour { participant: String },
     #[error("there is no run `{run}`")]
     UnknownRun { run: String },
     #[error("participant `{participant}` has no loadings for modality `{modality}`")]

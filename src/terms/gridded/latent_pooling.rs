@@ -109,6 +109,17 @@ impl LatentPooling {
     }
 }
 
+impl LatentPooling {
+    /// Groups of `n` new participants, who are coupled to fitted ones only.
+    pub(super) fn grouping_of_new(&self, n: usize) -> Grouping {
+        let groups = match self {
+            LatentPooling::Shared => vec![(0..n).collect()],
+            _ => (0..n).map(|i| vec![i]).collect(),
+        };
+        Grouping { groups, coupling: None }
+    }
+}
+
 /// Connected parts of the graph of positive entries, by their first member.
 fn connected(matrix: &[f64], n: usize) -> Vec<Vec<usize>> {
     let mut groups = Vec::new();

@@ -7,12 +7,14 @@
 //! * [`LearnedResponse`] says what of a response is learned, [`LatentPooling`] who shares a latent path;
 //! * [`objective`] evaluates the parts of the objective with their adjoints, [`response_objective`] those in responses;
 //! * [`solve`] minimises the objective by alternating steps;
-//! * [`query`] reads latents and predictions from a solution, also for new data.
+//! * [`query`] reads latents and predictions from a solution, also for new data; [`predict_targets`] keeps the targets out,
+//!   [`calibrate`] finds the loadings of new participants, [`calibrate_learned`] also their responses and latent paths.
 
 mod banded;
 mod blocks;
 mod build;
 mod calibrate;
+mod calibration;
 mod clock;
 mod coupled;
 mod diagnostics;
@@ -25,6 +27,7 @@ pub mod objective;
 mod observation;
 mod pair_state;
 mod phases;
+mod predict;
 mod problem;
 pub mod query;
 pub mod response_objective;
@@ -38,12 +41,14 @@ mod walk;
 
 pub use banded::{Banded, Factor, Pivot};
 pub use calibrate::{NewPair, calibrate};
+pub use calibration::{Calibrated, Reference, calibrate_learned};
 pub use clock::{clock_segments, clock_weights};
 pub use diagnostics::{Components, Stationarity};
 pub use error::GriddedError;
 pub use latent_pooling::{Affinity, LatentPooling, Track};
 pub use learned::{LearnedError, LearnedResponse, Penalty, PenaltyScale, ResponsePooling};
 pub use observation::{Grid, ObservationRows};
+pub use predict::{Coverage, Prediction, Source, Target, predict_targets};
 pub use problem::{LatentName, LoadingName, LoadingScaling, Notice, Options, Pair, Problem, Run, Segment};
 pub use response_rows::ResponseRows;
 pub use slots::{ResponseName, ResponseSlot};

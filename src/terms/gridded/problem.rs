@@ -170,6 +170,17 @@ impl Pair {
         self.loading_offset..self.loading_offset + self.features.len() * factors
     }
 
+    /// Leaves names, scales, response and place of the loadings.
+    pub(super) fn forget_rows(&mut self) {
+        self.segments.clear();
+        self.x = Arc::default();
+        self.times.clear();
+        self.weights.clear();
+        self.rows = Rows::default();
+        self.missing_by_row = Lists::collect(std::iter::empty());
+        self.missing_by_feature = Lists::collect(self.features.iter().map(|_| Vec::new()));
+    }
+
     pub(super) fn x_row(&self, t: usize) -> &[f64] {
         let f = self.features.len();
         &self.x[t * f..(t + 1) * f]

@@ -78,6 +78,18 @@ impl Slots {
         Ok(Slots { rows })
     }
 
+    /// With the rows of `fitted` for modalities that stay as they are there, so that the same times stay usable.
+    pub fn fixed_as(mut self, fitted: &Problem, modalities: &[String]) -> Self {
+        for (rows, modality) in self.rows.iter_mut().zip(modalities) {
+            let shared =
+                |p: &&Pair| p.modality == *modality && p.slot.is_some_and(|s| fitted.slots[s].participant.is_none());
+            if let Some(pair) = fitted.pairs.iter().find(shared) {
+                *rows = Arc::clone(&pair.response);
+            }
+        }
+        self
+    }
+
     /// The rows of a modality's initial response.
     pub fn rows(&self, modality: usize) -> Arc<dyn ObservationRows> {
         Arc::clone(&self.rows[modality])
@@ -149,6 +161,22 @@ impl Problem {
     /// Index in [`Problem::slots`] of the curve of a pair, where its response is one that can be learned.
     pub fn slot_of(&self, pair: usize) -> Option<usize> {
         self.pairs[pair].slot
+    }
+
+    /// The curve whose coordinates (logarithms, lags as they are) are the mean of those of a modality's curves.
+    ///
+    /// # Errors
+    /// A modality without curves, and a mean that is no curve of the family.
+    pub fn group_response(&self, modality_index: usize) -> Result<Response, GriddedError> {
+        let slots: Vec<&ResponseSlot> = self.slots.iter().filter(|s| s.modality_index == modality_index).collect();
+        let unknown = || GriddedError::UnknownModality { modality: self.modalities[modality_index].clone() };
+        let first = *slots.first().ok_or_else(unknown)?;
+        let count = slots.len() as f64;
+        let values = first.free.iter().zip(self.learned[modality_index].logarithmic()).map(|(&i, log)| {
+            let all = slots.iter().map(|s| s.response.values()[i]);
+            if log { (all.map(f64::ln).sum::<f64>() / count).exp() } else { all.sum::<f64>() / count }
+        });
+        first.with(&values.collect::<Vec<_>>())
     }
 
     /// This problem under other values of the learned parameters, as [`super::Solution::response_values`] has them. The data

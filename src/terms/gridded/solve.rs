@@ -48,6 +48,17 @@ impl Default for SolveOptions {
     }
 }
 
+impl SolveOptions {
+    pub(super) fn check(&self) -> Result<(), GriddedError> {
+        self.strengths.check()?;
+        if self.restarts == 0 {
+            return Err(GriddedError::NoRestarts);
+        }
+        let value = self.tolerance;
+        if !value.is_finite() || value < 0.0 { Err(GriddedError::Tolerance { value }) } else { Ok(()) }
+    }
+}
+
 /// Why a restart ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Termination {
@@ -113,14 +124,7 @@ impl Solution {
 ///
 /// Errors: faulty options; every restart failed (the first failure).
 pub fn solve(problem: &Problem, options: &SolveOptions, stop: Option<&AtomicBool>) -> Result<Solution, GriddedError> {
-    options.strengths.check()?;
-    if options.restarts == 0 {
-        return Err(GriddedError::NoRestarts);
-    }
-    let value = options.tolerance;
-    if !value.is_finite() || value < 0.0 {
-        return Err(GriddedError::Tolerance { value });
-    }
+    options.check()?;
     if let Start::Loadings(w) = &options.start {
         check_vector("loadings", w, problem.loading_count())?;
     }

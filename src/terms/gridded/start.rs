@@ -2,7 +2,8 @@
 //!
 //! Spectral: A = (H'(c x)) / (|H|' c), grid nodes of all runs by columns of all pairs; the latent starts at the first K
 //! left singular vectors of A times the square root of its number of rows, the largest entry of each positive. They are
-//! the eigenvectors of A A', which is nodes x nodes however many features there are.
+//! the eigenvectors of A A', which is nodes x nodes however many features there are. Groups of participants who have latent
+//! paths of their own each begin at the patterns of their own data.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -52,17 +53,38 @@ pub(super) fn random(problem: &Problem, seed: u64, restart: u64) -> Vec<f64> {
     draws.map(|v| sd * v).collect()
 }
 
-/// The spectral latent, or the rank of the data where it is below the number of factors.
+/// The spectral latent, or the rank of a group's data where it is below the number of factors.
 pub(super) fn spectral(problem: &Problem) -> Result<Result<Vec<f64>, usize>, GriddedError> {
+    let mut z = vec![0.0; problem.latent_count()];
+    for group in 0..problem.groups.len() {
+        if let Err(rank) = spectral_of_group(problem, group, &mut z)? {
+            return Ok(Err(rank));
+        }
+    }
+    Ok(Ok(z))
+}
+
+/// Node 0 of each run where the grids of all runs stand in one column, and their number of nodes.
+fn stacked_nodes(problem: &Problem) -> (Vec<usize>, usize) {
+    let mut total = 0;
+    let starts = problem.runs.iter().map(|run| {
+        total += run.grid.nodes;
+        total - run.grid.nodes
+    });
+    (starts.collect(), total)
+}
+
+/// Writes the paths of one group into `z`.
+fn spectral_of_group(problem: &Problem, group: usize, z: &mut [f64]) -> Result<Result<(), usize>, GriddedError> {
     let k = problem.factors();
-    let nodes = problem.latent_count() / k;
+    let (starts, nodes) = stacked_nodes(problem);
     let mut inner = Mat::<f64>::zeros(nodes, nodes);
     let mut a = Vec::new();
-    for pair in &problem.pairs {
-        let largest = largest_weight(problem, pair);
+    for pair in problem.pairs.iter().filter(|p| problem.groups[group].contains(&p.participant_index)) {
+        let largest = largest_weight(pair, &starts, nodes);
         for first in (0..pair.features.len()).step_by(COLUMNS) {
             let width = COLUMNS.min(pair.features.len() - first);
-            back_project(problem, pair, first, width, largest, &mut a);
+            back_project(pair, (&starts, nodes), first, width, largest, &mut a);
             let a = MatRef::from_row_major_slice(&a, nodes, width);
             // One thread: the sum must not depend on how many there are.
             matmul(inner.as_mut(), Accum::Add, a, a.transpose(), 1.0, Par::Seq);
@@ -75,7 +97,6 @@ pub(super) fn spectral(problem: &Problem) -> Result<Result<Vec<f64>, usize>, Gri
     if rank < k {
         return Ok(Err(rank));
     }
-    let mut z = vec![0.0; problem.latent_count()];
     for factor in 0..k {
         let vector = vectors.col(nodes - 1 - factor);
         let mut peak = 0.0f64;
@@ -85,11 +106,14 @@ pub(super) fn spectral(problem: &Problem) -> Result<Result<Vec<f64>, usize>, Gri
             }
         }
         let scale = (nodes as f64).sqrt().copysign(peak);
-        for (node, v) in vector.iter().enumerate() {
-            z[node * k + factor] = scale * v;
+        for (r, start) in starts.iter().enumerate() {
+            let path = &mut z[problem.latent_range(r * problem.groups.len() + group)];
+            for (node, entry) in path.iter_mut().skip(factor).step_by(k).enumerate() {
+                *entry = scale * vector[start + node];
+            }
         }
     }
-    Ok(Ok(z))
+    Ok(Ok(()))
 }
 
 /// Eigenvalues in rising order and their vectors, on one thread.
@@ -112,13 +136,12 @@ fn eigen(matrix: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), GriddedError> {
 }
 
 /// The largest sum of weights that any entry of the pair's part of A divides by.
-fn largest_weight(problem: &Problem, pair: &Pair) -> f64 {
-    let mut sums = vec![0.0; problem.latent_count() / problem.factors()];
+fn largest_weight(pair: &Pair, starts: &[usize], nodes: usize) -> f64 {
+    let mut sums = vec![0.0; nodes];
     for segment in &pair.segments {
-        let offset = problem.tracks[segment.track].latent_offset / problem.factors();
         for t in segment.rows.clone() {
             let (first, weights) = pair.rows.row(t);
-            for (s, h) in sums[offset + first..].iter_mut().zip(weights) {
+            for (s, h) in sums[starts[segment.run] + first..].iter_mut().zip(weights) {
                 *s += h.abs() * pair.weights[t];
             }
         }
@@ -127,14 +150,19 @@ fn largest_weight(problem: &Problem, pair: &Pair) -> f64 {
 }
 
 /// Columns `first .. first + width` of the pair's part of A, nodes x width.
-fn back_project(problem: &Problem, pair: &Pair, first: usize, width: usize, largest: f64, a: &mut Vec<f64>) {
-    let nodes = problem.latent_count() / problem.factors();
+fn back_project(
+    pair: &Pair,
+    (starts, nodes): (&[usize], usize),
+    first: usize,
+    width: usize,
+    largest: f64,
+    a: &mut Vec<f64>,
+) {
     a.clear();
     a.resize(nodes * width, 0.0);
     let mut weight = vec![0.0; nodes * width];
     let mut observed = vec![1.0; width];
     for segment in &pair.segments {
-        let offset = problem.tracks[segment.track].latent_offset / problem.factors();
         for t in segment.rows.clone() {
             let x = &pair.x_row(t)[first..first + width];
             observed.fill(1.0);
@@ -145,7 +173,7 @@ fn back_project(problem: &Problem, pair: &Pair, first: usize, width: usize, larg
             }
             let (node, weights) = pair.rows.row(t);
             for (i, h) in weights.iter().enumerate() {
-                let at = (offset + node + i) * width;
+                let at = (starts[segment.run] + node + i) * width;
                 let c = h * pair.weights[t];
                 for (a, x) in a[at..at + width].iter_mut().zip(x) {
                     *a += c * x;

@@ -13,6 +13,7 @@ use super::error::GriddedError;
 use super::geometry::Geometry;
 use super::pair_state::{PairState, axpy, quadratic};
 use super::problem::{Pair, Problem};
+use super::walk::latent_penalty;
 
 /// Factors of the penalties.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,6 +49,15 @@ impl Strengths {
     }
 }
 
+/// Fixed paths that draw latent paths: weight times the sum over nodes of q |z - target|^2.
+#[derive(Debug, Clone)]
+pub(super) struct Anchor {
+    /// One for each latent path.
+    pub weights: Vec<f64>,
+    /// Like the latent vector.
+    pub target: Vec<f64>,
+}
+
 /// What the steps need of a problem beyond the problem itself and its responses; shared by all restarts.
 #[derive(Debug)]
 pub(super) struct Steps<'a> {
@@ -58,10 +68,16 @@ pub(super) struct Steps<'a> {
     members: Vec<Vec<(usize, usize)>>,
     /// Sum of c x^2.
     total_squares: f64,
+    anchor: Option<Anchor>,
 }
 
 impl<'a> Steps<'a> {
     pub fn new(problem: &'a Problem, strengths: Strengths) -> Self {
+        Steps::anchored(problem, strengths, None)
+    }
+
+    /// Steps in which fixed paths draw the latent.
+    pub fn anchored(problem: &'a Problem, strengths: Strengths, anchor: Option<Anchor>) -> Self {
         let mut members = vec![Vec::new(); problem.tracks.len()];
         for (p, pair) in problem.pairs.iter().enumerate() {
             for (s, segment) in pair.segments.iter().enumerate() {
@@ -75,7 +91,7 @@ impl<'a> Steps<'a> {
         let prepared: Vec<_> = problem.pairs.par_iter().map(|pair| (Blocks::new(pair), squares(pair))).collect();
         let total_squares = prepared.iter().map(|p| p.1).sum();
         let blocks = prepared.into_iter().map(|p| p.0).collect();
-        Steps { problem, strengths, blocks, members, total_squares }
+        Steps { problem, strengths, blocks, members, total_squares, anchor }
     }
 
     /// The geometry of the problem's own responses.
@@ -226,7 +242,30 @@ impl<'a> Steps<'a> {
                 }
             }
         }
+        if let Some(anchor) = &self.anchor {
+            let target = &anchor.target[self.problem.latent_range(track)];
+            for (i, (b, z)) in b.chunks_exact_mut(k).zip(target.chunks_exact(k)).enumerate() {
+                axpy(b, anchor.weights[track] * run.node_weight(i), z);
+            }
+        }
         self.assemble(track, width, &planes)
+    }
+
+    /// Ridge, roughness and coupling of the latent, each with its strength, and the pull of an anchor.
+    pub fn latent_penalty(&self, z: &[f64]) -> f64 {
+        let mut total = latent_penalty(self.problem, &self.strengths, z);
+        if let Some(anchor) = &self.anchor {
+            let k = self.problem.factors();
+            for (t, track) in self.problem.tracks.iter().enumerate() {
+                let (run, range) = (&self.problem.runs[track.run], self.problem.latent_range(t));
+                let nodes = z[range.clone()].chunks_exact(k).zip(anchor.target[range].chunks_exact(k));
+                let squares = nodes.enumerate().map(|(i, (z, target))| {
+                    run.node_weight(i) * z.iter().zip(target).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
+                });
+                total += anchor.weights[t] * squares.sum::<f64>();
+            }
+        }
+        total
     }
 
     /// The band matrix of the planes and the penalties of a latent path.
@@ -257,6 +296,7 @@ impl<'a> Steps<'a> {
             let n = self.problem.groups.len();
             self.strengths.coupling * matrix[group * n + group] / (n * self.problem.runs.len()) as f64
         });
+        let coupled = coupled + self.anchor.as_ref().map_or(0.0, |anchor| anchor.weights[track]);
         for i in 0..nodes {
             let neighbours = if i == 0 || i + 1 == nodes { 1.0 } else { 2.0 };
             let diagonal = (self.strengths.latent * share + coupled) * run.node_weight(i) + neighbours * rough;

@@ -62,7 +62,38 @@ pub(super) fn alternate(
             break;
         }
     }
-    Ok(Trail { states: walk.states, z: walk.z, curves: walk.curves, history, objective: walk.objective, termination })
+    Ok(walk.trail(history, termination))
+}
+
+/// Alternates from the latent `z` without balancing scales; the latent moves only where `own_paths` says so.
+pub(super) fn calibrate(
+    steps: &Steps,
+    learner: &Learner,
+    options: &SolveOptions,
+    z: Vec<f64>,
+    own_paths: bool,
+) -> Result<Trail, GriddedError> {
+    let mut walk = Walk::empty(steps, learner, steps.states_of(&vec![0.0; steps.problem.loading_count()]));
+    walk.latent_penalty = steps.latent_penalty(&z);
+    walk.z = z;
+    steps.signals(&walk.geometry, &walk.z, &mut walk.signals);
+    walk.step_loadings()?;
+    let mut history = vec![walk.objective];
+    let mut termination = Termination::IterationLimit;
+    for _ in 0..options.max_iterations {
+        let before = walk.objective;
+        walk.step_loadings()?;
+        walk.step_responses(options.response_steps)?;
+        if own_paths {
+            walk.step_latents()?;
+        }
+        history.push(walk.objective);
+        if (before - walk.objective).abs() <= options.tolerance * before.abs().max(1.0) {
+            termination = Termination::Converged;
+            break;
+        }
+    }
+    Ok(walk.trail(history, termination))
 }
 
 /// The current point of one restart and room for its next one.
@@ -86,9 +117,16 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Begins at the latent that is best for the loadings in `states` and the problem's own curves.
     fn new(steps: &'a Steps<'a>, learner: &'a Learner<'a>, states: Vec<PairState>) -> Result<Self, GriddedError> {
+        let mut walk = Walk::empty(steps, learner, states);
+        walk.step_latents()?;
+        Ok(walk)
+    }
+
+    /// At zero latent, which counts as infinitely bad.
+    fn empty(steps: &'a Steps<'a>, learner: &'a Learner<'a>, states: Vec<PairState>) -> Self {
         let count = steps.problem.latent_count();
         let curves = learner.start();
-        let mut walk = Walk {
+        Walk {
             loading_penalty: steps.strengths.loading * steps.ridge(&states),
             response_penalty: learner.penalty(&curves),
             next_states: states.clone(),
@@ -103,9 +141,11 @@ impl<'a> Walk<'a> {
             objective: f64::INFINITY,
             steps,
             learner,
-        };
-        walk.step_latents()?;
-        Ok(walk)
+        }
+    }
+
+    fn trail(self, history: Vec<f64>, termination: Termination) -> Trail {
+        Trail { states: self.states, z: self.z, curves: self.curves, history, objective: self.objective, termination }
     }
 
     fn step_loadings(&mut self) -> Result<(), GriddedError> {
@@ -152,7 +192,7 @@ impl<'a> Walk<'a> {
         let steps = self.steps;
         steps.latent_step(&self.geometry, &self.states, &mut self.next_z)?;
         steps.signals(&self.geometry, &self.next_z, &mut self.next_signals);
-        let penalty = latent_penalty(steps.problem, &steps.strengths, &self.next_z);
+        let penalty = steps.latent_penalty(&self.next_z);
         let squares = steps.squares(&self.states, &self.next_signals);
         let objective = squares + self.loading_penalty + penalty + self.response_penalty;
         if self.improves(objective)? {

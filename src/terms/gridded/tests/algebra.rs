@@ -198,7 +198,7 @@ fn adjoints_add_scaled_gradients() {
 }
 
 /// Minimises a quadratic function of `n` numbers, given its gradient, by a dense solve.
-fn dense_minimum(n: usize, gradient: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+pub(super) fn dense_minimum(n: usize, gradient: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     let at_zero = gradient(&vec![0.0; n]);
     let mut hessian = Mat::<f64>::zeros(n, n);
     for j in 0..n {

@@ -15,23 +15,23 @@ use super::reference::ReferenceRows;
 use crate::data::{Recording, Stream};
 use crate::response::{Response, build};
 
-fn read(text: &str) -> Value {
+pub(super) fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-fn number(v: &Value) -> f64 {
+pub(super) fn number(v: &Value) -> f64 {
     v.as_f64().unwrap_or(f64::NAN)
 }
 
 /// All numbers of nested arrays in reading order; what is not a number is NaN.
-fn flat(v: &Value) -> Vec<f64> {
+pub(super) fn flat(v: &Value) -> Vec<f64> {
     match v {
         Value::Array(items) => items.iter().flat_map(flat).collect(),
         other => vec![number(other)],
     }
 }
 
-fn text(v: &Value) -> String {
+pub(super) fn text(v: &Value) -> String {
     v.as_str().unwrap().to_owned()
 }
 
@@ -42,7 +42,7 @@ fn index(names: &mut Vec<String>, name: String) -> usize {
     })
 }
 
-fn recording(data: &Value) -> Recording {
+pub(super) fn recording(data: &Value) -> Recording {
     let (mut participants, mut runs, mut modalities) = (Vec::new(), Vec::new(), Vec::new());
     let mut streams: Vec<Stream> = data
         .as_array()
@@ -66,12 +66,12 @@ fn recording(data: &Value) -> Recording {
 }
 
 /// A loading vector in the problem's order from {participant: {modality: F x K}}.
-fn loadings(problem: &Problem, v: &Value) -> Vec<f64> {
+pub(super) fn loadings(problem: &Problem, v: &Value) -> Vec<f64> {
     let pairs = problem.pairs.iter();
     pairs.flat_map(|p| flat(&v[&p.participant][&p.modality])).collect()
 }
 
-fn latents(problem: &Problem, v: &Value, key: impl Fn(&str) -> String) -> Vec<f64> {
+pub(super) fn latents(problem: &Problem, v: &Value, key: impl Fn(&str) -> String) -> Vec<f64> {
     let runs = problem.runs.iter();
     runs.flat_map(|r| flat(&v[key(&r.name)])).collect()
 }
@@ -86,12 +86,12 @@ fn clock_weights_match() {
 }
 
 /// Rows of a response of fixed parameters.
-fn rows(response: &Response) -> Arc<dyn ObservationRows> {
+pub(super) fn rows(response: &Response) -> Arc<dyn ObservationRows> {
     Arc::new(ResponseRows::new(response).unwrap())
 }
 
 /// The responses of the golden fits: brain Gaussian(0.6, 0.4), rate Gamma(3, 0.3) at lag 0.1, eye identity.
-fn fixed_response(modality: &str) -> Response {
+pub(super) fn fixed_response(modality: &str) -> Response {
     match modality {
         "brain" => build("gaussian", &[("width", 0.6), ("lag", 0.4)]),
         "rate" => build("gamma", &[("shape", 3.0), ("scale", 0.3), ("lag", 0.1)]),
@@ -117,11 +117,11 @@ fn fixed_problem(golden: &Value, gamma_rows: &dyn Fn(&Response) -> Arc<dyn Obser
 }
 
 /// The golden fits integrate gamma curves by a coarse rule.
-fn coarse(response: &Response) -> Arc<dyn ObservationRows> {
+pub(super) fn coarse(response: &Response) -> Arc<dyn ObservationRows> {
     Arc::new(ReferenceRows::new(response))
 }
 
-fn strengths(settings: &Value) -> Strengths {
+pub(super) fn strengths(settings: &Value) -> Strengths {
     let default = Strengths::default();
     let or = |key: &str, v: f64| settings[key].as_f64().unwrap_or(v);
     Strengths {

@@ -2,8 +2,11 @@
 
 mod algebra;
 mod golden;
+mod golden_learned;
 mod invariance;
+mod learned;
 mod planted;
+mod pooling;
 mod preparation;
 mod reference;
 mod rows;
