@@ -2,6 +2,7 @@
 
 use crate::bind::{Plan, Standardisation};
 use crate::graph::Group;
+use crate::response::Response;
 use serde::{Deserialize, Serialize};
 
 /// Version of the archive format; readers refuse what they do not know.
@@ -252,6 +253,8 @@ pub struct Calibrated {
     pub offsets: Vec<f64>,
     /// Where the model has noise variances.
     pub noise: Option<f64>,
+    /// The pair's own response, where every participant has one that was learned.
+    pub response: Option<Response>,
     /// `training` or `donors`: whose latent the weights were found against.
     pub reference: String,
     /// Runs of the calibration data.

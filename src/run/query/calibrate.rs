@@ -20,6 +20,9 @@ use std::sync::Arc;
 
 /// Climbs of a density; all but the first start from random loadings.
 const STARTS: u64 = 4;
+/// Most iterations of a calibration against a grid, and the relative change of its objective at which it ends.
+const CALIBRATION_ITERATIONS: usize = 5000;
+const CALIBRATION_TOLERANCE: f64 = 1e-9;
 
 /// Whose latent the new streams are fitted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,25 +227,56 @@ fn against_grid(
     new: &Recording,
     donors: Option<&Recording>,
 ) -> Result<Vec<Calibrated>, QueryError> {
-    let inferred = match donors {
-        Some(donors) => Some(gridded::query::infer_latent(&g.problem, &g.loadings, &g.strengths, donors)?),
-        None => None,
+    if g.problem.groups.len() > 1 {
+        return Err(QueryError::SeveralPaths);
+    }
+    let options = gridded::SolveOptions {
+        strengths: g.strengths,
+        max_iterations: CALIBRATION_ITERATIONS,
+        tolerance: CALIBRATION_TOLERANCE,
+        ..gridded::SolveOptions::default()
     };
-    let latent = inferred.as_ref().map(|(problem, z)| (problem, z.as_slice())).or(fitted.training());
-    let Some(latent) = latent else { return Err(QueryError::NoDonors) };
-    let pairs = gridded::calibrate(&g.problem, latent, &g.strengths, new)?;
-    let one = |pair: gridded::NewPair| Calibrated {
-        participant: pair.participant,
-        modality: pair.modality,
-        features: pair.features,
+    let (data, reference) = match donors {
+        Some(donors) => (joined(donors, new), gridded::Reference::Donors),
+        None => (new.clone(), gridded::Reference::Training(&g.latents)),
+    };
+    let links = gridded::Affinity::default();
+    let found = gridded::calibrate((&g.problem, &g.loadings), &options, &data, reference, &links)?;
+    let own = |index: usize| {
+        let slot = found.problem.slot_of(index).map(|s| &found.problem.slots[s])?;
+        slot.participant.is_some().then(|| slot.response.clone())
+    };
+    let one = |(index, pair): (usize, &gridded::Pair)| Calibrated {
+        participant: pair.participant.clone(),
+        modality: pair.modality.clone(),
+        features: pair.features.clone(),
         standardisation: pair.scales.iter().map(|s| Standardisation { mean: s.mean, sd: s.sd }).collect(),
-        loadings: pair.loadings,
+        loadings: found.loadings[pair.loading_range(fitted.factors())].to_vec(),
         offsets: Vec::new(),
         noise: None,
+        response: own(index),
         reference: String::new(),
         runs: Vec::new(),
     };
-    Ok(pairs.into_iter().map(one).collect())
+    Ok(found.problem.pairs.iter().enumerate().map(one).collect())
+}
+
+/// The streams of two recordings, names matched.
+fn joined(first: &Recording, second: &Recording) -> Recording {
+    let mut out = first.clone();
+    let place = |names: &mut Vec<String>, name: &String| {
+        names.iter().position(|n| n == name).unwrap_or_else(|| {
+            names.push(name.clone());
+            names.len() - 1
+        })
+    };
+    for stream in &second.streams {
+        let participant = place(&mut out.participants, &second.participants[stream.participant]);
+        let run = place(&mut out.runs, &second.runs[stream.run]);
+        let modality = place(&mut out.modalities, &second.modalities[stream.modality]);
+        out.streams.push(Stream { participant, run, modality, ..stream.clone() });
+    }
+    out
 }
 
 /// The plan of the fit over other streams, with rows for the new pairs behind its own.
@@ -285,6 +319,7 @@ fn joint_plan(fitted: &Fitted<'_>, known: &Recording, new: &Recording) -> (Plan,
                 loadings: Vec::new(),
                 offsets: Vec::new(),
                 noise: None,
+                response: None,
                 reference: String::new(),
                 runs: Vec::new(),
             });

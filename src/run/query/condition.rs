@@ -77,11 +77,6 @@ impl<'a> Fitted<'a> {
         };
         Ok(Conditioned { fitted: self, form, runs })
     }
-
-    /// The latent of the training data as it was fitted; only a latent on a grid is kept.
-    pub(super) fn training(&'a self) -> Option<(&'a Problem, &'a [f64])> {
-        self.gridded.as_ref().map(|g| (&g.problem, g.latents.as_slice()))
-    }
 }
 
 /// Times of a run at which anything was observed, ascending.

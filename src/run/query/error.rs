@@ -13,6 +13,10 @@ pub enum QueryError {
     NoRecording { model: String },
     #[error("the fit holds no finished draw")]
     NoDraws,
+    #[error(
+        "participants have latent paths of their own, so there is no path that a new participant could be fitted to; calibrate a fit whose latent all share"
+    )]
+    SeveralPaths,
     #[error("the fit knows no participant `{name}`{hint}; `msrm calibrate` adds new participants")]
     Participant { name: String, hint: String },
     #[error("the fit knows no modality `{name}`{hint}")]

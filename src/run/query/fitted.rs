@@ -236,10 +236,10 @@ impl Gridded {
                 modality: c.modality.clone(),
                 features: c.features.clone(),
                 scales: c.standardisation.iter().map(scale).collect(),
-                loadings: c.loadings.clone(),
+                response: c.response.clone(),
             })
             .collect();
-        new.iter().for_each(|pair| loadings.extend_from_slice(&pair.loadings));
+        calibrated.iter().for_each(|pair| loadings.extend_from_slice(&pair.loadings));
         let (Latent::Grid { name: latent, .. } | Latent::Process { name: latent, .. }) = &parts.latent;
         let problem = if new.is_empty() { fitted } else { fitted.with_pairs(&new)? };
         Ok(Gridded { problem, loadings, latents: values(latent), strengths: strengths(shared) })

@@ -129,12 +129,6 @@ pub enum GriddedError {
     UnknownRun { run: String },
     #[error("participant `{participant}` has no loadings for modality `{modality}`")]
     UnknownPair { participant: String, modality: String },
-    #[error(
-        "participants have latent paths of their own, so there is no path that a new participant could be fitted to; calibrate a model whose latent all share"
-    )]
-    SeveralPaths,
-    #[error("participant `{participant}` already has loadings for modality `{modality}`")]
-    AlreadyFitted { participant: String, modality: String },
     #[error("participant `{participant}`, modality `{modality}` has no loadings for feature `{feature}`")]
     UnknownFeature { participant: String, modality: String, feature: String },
 }

@@ -8,17 +8,17 @@
 //! * [`objective`] evaluates the parts of the objective with their adjoints, [`response_objective`] those in responses;
 //! * [`solve`] minimises the objective by alternating steps;
 //! * [`query`] reads latents and predictions from a solution, also for new data; [`predict_targets`] keeps the targets out,
-//!   [`calibrate`] finds the loadings of new participants, [`calibrate_learned`] also their responses and latent paths.
+//!   [`calibrate`] finds the loadings of new participants, their responses and latent paths.
 
 mod banded;
 mod blocks;
 mod build;
-mod calibrate;
 mod calibration;
 mod clock;
 mod coupled;
 mod diagnostics;
 mod error;
+mod extended;
 mod geometry;
 mod latent_pooling;
 mod learn;
@@ -40,11 +40,11 @@ mod steps;
 mod walk;
 
 pub use banded::{Banded, Factor, Pivot};
-pub use calibrate::{NewPair, calibrate};
-pub use calibration::{Calibrated, Reference, calibrate_learned};
+pub use calibration::{Calibrated, Reference, calibrate};
 pub use clock::{clock_segments, clock_weights};
 pub use diagnostics::{Components, Stationarity};
 pub use error::GriddedError;
+pub use extended::NewPair;
 pub use latent_pooling::{Affinity, LatentPooling, Track};
 pub use learned::{LearnedError, LearnedResponse, Penalty, PenaltyScale, ResponsePooling};
 pub use observation::{Grid, ObservationRows};
