@@ -27,6 +27,7 @@ pub mod objective;
 mod observation;
 mod pair_state;
 mod phases;
+mod place;
 mod predict;
 mod problem;
 pub mod query;

@@ -10,6 +10,9 @@ use super::{distance, normals, recording};
 
 const STRENGTHS: Strengths = Strengths { loading: 0.02, latent: 0.03, roughness: 0.05, coupling: 0.7 };
 
+/// Affinity of two participants, counted from 0.
+type Pairwise<'a> = &'a dyn Fn(usize, usize) -> f64;
+
 fn edges(list: &[(&str, &str, f64)]) -> Affinity {
     Affinity { edges: list.iter().map(|(a, b, v)| ((*a).to_owned(), (*b).to_owned(), *v)).collect() }
 }
@@ -24,7 +27,7 @@ fn neighbours() -> LatentPooling {
 }
 
 /// Sum over runs and nodes of q times affinity times the squared distance of paths, over (n R).
-fn naive(problem: &Problem, z: &[f64], affinity: &dyn Fn(usize, usize) -> f64) -> f64 {
+fn naive(problem: &Problem, z: &[f64], affinity: Pairwise) -> f64 {
     let n = problem.participants.len();
     let mut total = 0.0;
     for (r, run) in problem.runs.iter().enumerate() {
@@ -47,8 +50,7 @@ fn couplings_equal_naive_sums_and_their_gradients_differences() {
     // The squared distances from the mean are those of all pairs over n.
     let population = |_: usize, _: usize| 1.0 / 3.0;
     let graph = |p: usize, q: usize| [[0.0, 0.7, 0.0], [0.7, 0.0, 0.2], [0.0, 0.2, 0.0]][p][q];
-    let cases: [(LatentPooling, &dyn Fn(usize, usize) -> f64); 2] =
-        [(LatentPooling::Population, &population), (neighbours(), &graph)];
+    let cases: [(LatentPooling, Pairwise); 2] = [(LatentPooling::Population, &population), (neighbours(), &graph)];
     for (pooling, affinity) in cases {
         let problem = problem(pooling);
         let z = normals(3, problem.latent_count());
