@@ -3,7 +3,8 @@
 use crate::response::ResponseError;
 use thiserror::Error;
 
-/// Failure of a structured term. Factorisation failures and overflows are rejections of a proposal; the rest are faults of the caller.
+/// Failure of a structured term. Factorisation failures, overflows and curves beyond quadrature are rejections of a
+/// proposal, the rest faults of the caller.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum TermError {
     /// A Cholesky pivot was not positive.
@@ -30,6 +31,12 @@ pub enum TermError {
     /// The parameters of a response slot lie outside its family's domain.
     #[error("response slot {slot}: {reason}")]
     Response { slot: usize, reason: ResponseError },
+    /// A curve spans too many of the shortest time constant for its covariances to be computed by quadrature.
+    #[error(
+        "response slot {slot}: its curve lasts {seconds} s, too long beside a time constant of {shortest:e} s for quadrature; \
+         keep the length scale and the time constants of other responses longer"
+    )]
+    Unresolved { slot: usize, seconds: f64, shortest: f64 },
     /// A run, key or noise index that the term does not have.
     #[error("{name} {index} does not exist: there are {count}")]
     NoSuch { name: &'static str, index: usize, count: usize },
@@ -42,7 +49,7 @@ impl TermError {
     /// Whether a sampler may treat the failure as a rejected proposal.
     pub fn is_rejection(&self) -> bool {
         match self {
-            Self::Factorisation { .. } | Self::Overflow { .. } => true,
+            Self::Factorisation { .. } | Self::Overflow { .. } | Self::Unresolved { .. } => true,
             // Each of its parameters may lie within its bounds where the two together do not make a curve.
             Self::Response { reason, .. } => {
                 matches!(reason, ResponseError::MeanOrder { .. } | ResponseError::Degenerate { .. })

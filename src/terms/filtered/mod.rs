@@ -30,6 +30,9 @@ use covariance::Form;
 use layout::RunNodes;
 use std::ops::Range;
 
+/// Time constants that a curve given by quadrature may span.
+const LONGEST_QUADRATURE: f64 = 1e4;
+
 /// Scalars of all runs, sorted for evaluation.
 #[derive(Debug, Clone)]
 pub struct FilteredGp {
@@ -255,6 +258,19 @@ impl FilteredGp {
 
     /// The form of each response slot.
     fn forms(&self, point: &Point<'_>) -> Result<Vec<Form>, TermError> {
+        let forms = self.unchecked_forms(point)?;
+        let poles = forms.iter().map(Form::fastest).fold(0.0, f64::max);
+        let fastest = poles.max(kernel::rate(point.length_scale));
+        for (slot, form) in forms.iter().enumerate() {
+            let seconds = form.quadrature_reach(poles > 0.0);
+            if seconds * fastest > LONGEST_QUADRATURE {
+                return Err(TermError::Unresolved { slot, seconds, shortest: 1.0 / fastest });
+            }
+        }
+        Ok(forms)
+    }
+
+    fn unchecked_forms(&self, point: &Point<'_>) -> Result<Vec<Form>, TermError> {
         let slots = self.responses.iter().zip(&self.ranges).enumerate();
         slots
             .map(|(slot, (response, range))| {

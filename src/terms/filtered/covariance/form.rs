@@ -160,6 +160,21 @@ impl Form {
         !shapes.contains(&parameter)
     }
 
+    /// Rate of the fastest pole; zero without poles.
+    pub fn fastest(&self) -> f64 {
+        let Shape::Poles(components) = &self.shape else { return 0.0 };
+        components.iter().flat_map(|c| &c.poles).map(|p| p.rate).fold(0.0, f64::max)
+    }
+
+    /// Seconds over which quadrature runs; zero where there is none. A bell meets one only where there are poles.
+    pub fn quadrature_reach(&self, poles: bool) -> f64 {
+        match &self.shape {
+            Shape::Curve(curve) => curve.support().1 - curve.support().0,
+            Shape::Bell { width, .. } if poles => 2.0 * BELL_WIDTHS * width,
+            _ => 0.0,
+        }
+    }
+
     /// A bound on the difference between covariances of two forms and those of their curves cut to the supports.
     pub fn tail(&self, other: &Form) -> f64 {
         self.tail * other.mass + self.mass * other.tail

@@ -16,7 +16,10 @@ const PANEL: f64 = 2.0;
 /// Parts of what lies between two breaks of the curve.
 const PARTS: f64 = 2.0;
 
-/// Polynomials over a range of lags.
+/// Length scales beyond the curve at which the covariance is nothing in double precision.
+const REACH: f64 = 45.0;
+
+/// Polynomials over a range of lags; zero outside.
 #[derive(Debug)]
 pub(super) struct Interpolant {
     edges: Vec<f64>,
@@ -34,6 +37,10 @@ impl Interpolant {
     pub fn new(rho: f64, forcing: &Forcing<'_>, range: (f64, f64), count: usize) -> Interpolant {
         // The identity at s + lag meets the curve at lags u = -lag.
         let mut stops: Vec<f64> = forcing.breaks().iter().rev().map(|u| -u).collect();
+        let range = (range.0.max(stops[0] - REACH / rho), range.1.min(stops[stops.len() - 1] + REACH / rho));
+        if range.0 >= range.1 {
+            return Interpolant { edges: Vec::new(), table: Table::default() };
+        }
         stops.retain(|lag| range.0 < *lag && *lag < range.1);
         stops.insert(0, range.0);
         stops.push(range.1);
@@ -54,13 +61,17 @@ impl Interpolant {
         Interpolant { edges, table }
     }
 
-    /// The numbers at a lag inside the range.
+    /// The numbers at a lag.
     pub fn at(&self, lag: f64, out: &mut [f64]) {
+        out.fill(0.0);
+        let inside = |(first, last): (&f64, &f64)| (*first..=*last).contains(&lag);
+        if !self.edges.first().zip(self.edges.last()).is_some_and(inside) {
+            return;
+        }
         let count = self.table.count;
         let panel = self.edges.partition_point(|e| *e <= lag).clamp(1, self.edges.len() - 1) - 1;
         let (from, to) = (self.edges[panel], self.edges[panel + 1]);
         let rows = &self.table.rows[panel * POINTS * count..(panel + 1) * POINTS * count];
-        out.fill(0.0);
         let mut total = 0.0;
         for (point, row) in rows.chunks_exact(count).enumerate() {
             let distance = lag - chebyshev(from, to, point);

@@ -14,7 +14,7 @@ fn number(v: &Value) -> f64 {
     v.as_f64().unwrap_or_else(|| if v == "-inf" { f64::NEG_INFINITY } else { f64::INFINITY })
 }
 
-fn numbers(v: &Value) -> Vec<f64> {
+pub(super) fn numbers(v: &Value) -> Vec<f64> {
     match v {
         Value::Array(items) => items.iter().flat_map(numbers).collect(),
         other => vec![number(other)],
@@ -31,9 +31,9 @@ pub(super) struct Golden {
     pub observations: Vec<Vec<Observation>>,
     modalities: Vec<String>,
     /// JSON of (participant, modality, feature), in the order of the loadings.
-    keys: Vec<String>,
+    pub keys: Vec<String>,
     /// JSON of (participant, modality).
-    noises: Vec<String>,
+    pub noises: Vec<String>,
     /// Place in the golden parameters of every coordinate of `Theta`, where it is one.
     places: Vec<Option<usize>>,
     shape: Theta,

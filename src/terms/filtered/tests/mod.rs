@@ -2,6 +2,7 @@
 
 mod faults;
 mod golden;
+mod golden_mode;
 mod golden_responses;
 mod invariances;
 mod quadrature_port;

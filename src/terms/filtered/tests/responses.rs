@@ -163,6 +163,11 @@ fn bad_response_parameters_are_named() {
     theta.responses.pop();
     let error = gp.log_likelihood(&theta.point(), None, &mut Workspace::new()).unwrap_err();
     assert!(matches!(error, TermError::Length { name: "responses", .. }), "{error}");
+    let (gp, mut theta) =
+        seen_through(7, 1, 1, false, [every_kind()[6].clone(), Response::Identity, Response::Identity]);
+    theta.length_scale = 1e-3;
+    let error = gp.log_likelihood(&theta.point(), None, &mut Workspace::new()).unwrap_err();
+    assert!(matches!(error, TermError::Unresolved { slot: 0, .. }) && error.is_rejection(), "{error}");
     let (gp, _) = seen_through(7, 1, 1, false, selection(0));
     assert!(gp.with_learned_responses(&[true]).is_err());
 }
