@@ -191,6 +191,9 @@ impl Scope {
         if !allowed.contains(&argument.shape) {
             let mut words: Vec<String> = allowed.iter().map(|s| describe_shape(s)).collect();
             words.dedup();
+            if distribution.outcome == Outcome::Category && part == Part::Vector && argument.shape.is_empty() {
+                words = vec!["a vector with one number per category, or a row per draw".into()];
+            }
             self.errors.push(
                 Diagnostic::error(
                     Code::Shape,
@@ -414,7 +417,7 @@ impl Scope {
             None => implied.is_some_and(|i| i.0 != constraint),
         };
         if wrong {
-            let text = format!("`{}` is no prior of a `{word}`", law.name());
+            let text = format!("`{}` cannot be the prior of a parameter that is `{word}`", law.name());
             let error = Diagnostic::error(Code::Arguments, draw.span, text).found(constraint.describe());
             let own = of_its_own.map(|o| format!("`{o}(...)`")).unwrap_or("a distribution of numbers".into());
             return self.error(error.expected(own));
@@ -433,9 +436,13 @@ impl Scope {
                 let text = format!("`{}` is allowed where `{}` has no density", name.name, distribution.name);
                 let error = Diagnostic::error(Code::Bounds, draw.span, text).found(constraint.describe());
                 return self.error(if hi.is_none() && lo == Some(0.0) {
-                    error.help(format!("write `{} : positive_ordered`", name.name))
+                    error.help(format!("declare `{}` as `: positive_ordered`", name.name))
                 } else {
-                    error.expected("a distribution of all real numbers")
+                    error.expected(if least == 0.0 {
+                        "a distribution of all positive numbers"
+                    } else {
+                        "a distribution of all real numbers"
+                    })
                 });
             }
         }
