@@ -2,7 +2,9 @@
 
 use msrm::base::Source;
 use msrm::lang::ast::WeightRole;
-use msrm::model::builder::{Builder, Ex, array, block, call, draw, int, param, positions, real, response, x};
+use msrm::model::builder::{
+    Builder, Constraint, Ex, array, block, call, draw, int, param, positions, real, response, x,
+};
 use msrm::model::check_text;
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,8 +57,8 @@ fn twins() -> Vec<Builder> {
         Builder::new("gaussian_mixture")
             .data("N", int())
             .data("y", real().of([x("N")]))
-            .param("w", param().of([x(2)]).constrained("simplex").prior(draw("dirichlet", [x(2)])))
-            .param("mu", param().of([x(2)]).constrained("ordered").prior(draw("normal", [x(0), x(5)])))
+            .param("w", param().of([x(2)]).constrained(Constraint::Simplex).prior(draw("dirichlet", [x(2)])))
+            .param("mu", param().of([x(2)]).constrained(Constraint::Ordered).prior(draw("normal", [x(0), x(5)])))
             .param("sigma", param().of([x(2)]).prior(draw("half_normal", [x(2)])))
             .observe("y", draw("mixture", [x("w"), component(1), component(2)])),
         linear_regression(),
@@ -67,7 +69,10 @@ fn twins() -> Vec<Builder> {
             .data("X", real().of([x("N"), x("P")]))
             .data("y", int().of([x("N")]).within(1, "K"))
             .param("beta", param().of([x("P")]).prior(draw("normal", [x(0), x(2)])))
-            .param("c", param().of([x("K") - x(1)]).constrained("ordered").prior(draw("normal", [x(0), x(5)])))
+            .param(
+                "c",
+                param().of([x("K") - x(1)]).constrained(Constraint::Ordered).prior(draw("normal", [x(0), x(5)])),
+            )
             .observe("y", draw("ordered_logistic", [x("X").matmul(x("beta")), x("c")])),
         survival(),
         varying_slopes(),
@@ -177,7 +182,7 @@ fn varying_slopes() -> Builder {
         .param("alpha", param().prior(draw("normal", [x(0), x(5)])))
         .param("beta", param().prior(draw("normal", [x(0), x(2)])))
         .param("tau", param().of([x(2)]).prior(draw("half_normal", [x(1)])))
-        .param("L", param().of([x(2), x(2)]).constrained("corr_cholesky").prior(draw("lkj_cholesky", [x(2)])))
+        .param("L", param().of([x(2), x(2)]).constrained(Constraint::CorrCholesky).prior(draw("lkj_cholesky", [x(2)])))
         .param("z", param().of([x("J"), x(2)]).prior(draw("normal", [x(0), x(1)])))
         .param("sigma", param().prior(draw("half_normal", [x(2)])))
         .define("u", x("z").matmul(call("transpose", [x("L")])))

@@ -9,6 +9,7 @@ use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{self, Bounds, Expr, Ident};
 use crate::lang::{DISCRETE, format_expression};
 use crate::math::compound::Compound;
+use crate::math::constraint::Constraint;
 use crate::math::dist::{self, DISTRIBUTIONS, Distribution, Domain};
 use crate::math::op::{Binary, Unary};
 use crate::math::vector::{self, VECTOR_DISTRIBUTIONS};
@@ -125,7 +126,7 @@ impl Scope {
         &mut self,
         name: &Ident,
         dims: &[Expr],
-        constraint: Option<&Ident>,
+        constraint: Option<(Constraint, Span)>,
         bounds: Option<&Bounds>,
         prior: Option<&ast::Draw>,
     ) -> Option<(Param, Option<Draw>)> {
