@@ -2,7 +2,9 @@
 
 use msrm::base::Source;
 use msrm::lang::ast::WeightRole;
-use msrm::model::builder::{Builder, Ex, array, block, call, draw, int, param, positions, real, response, x};
+use msrm::model::builder::{
+    Builder, Constraint, Ex, array, block, call, draw, int, param, positions, real, response, x,
+};
 use msrm::model::check_text;
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,8 +57,8 @@ fn twins() -> Vec<Builder> {
         Builder::new("gaussian_mixture")
             .data("N", int())
             .data("y", real().of([x("N")]))
-            .param("w", param().of([x(2)]).constrained("simplex").prior(draw("dirichlet", [x(2)])))
-            .param("mu", param().of([x(2)]).constrained("ordered").prior(draw("normal", [x(0), x(5)])))
+            .param("w", param().of([x(2)]).constrained(Constraint::Simplex).prior(draw("dirichlet", [x(2)])))
+            .param("mu", param().of([x(2)]).constrained(Constraint::Ordered).prior(draw("normal", [x(0), x(5)])))
             .param("sigma", param().of([x(2)]).prior(draw("half_normal", [x(2)])))
             .observe("y", draw("mixture", [x("w"), component(1), component(2)])),
         linear_regression(),
@@ -67,7 +69,10 @@ fn twins() -> Vec<Builder> {
             .data("X", real().of([x("N"), x("P")]))
             .data("y", int().of([x("N")]).within(1, "K"))
             .param("beta", param().of([x("P")]).prior(draw("normal", [x(0), x(2)])))
-            .param("c", param().of([x("K") - x(1)]).constrained("ordered").prior(draw("normal", [x(0), x(5)])))
+            .param(
+                "c",
+                param().of([x("K") - x(1)]).constrained(Constraint::Ordered).prior(draw("normal", [x(0), x(5)])),
+            )
             .observe("y", draw("ordered_logistic", [x("X").matmul(x("beta")), x("c")])),
         survival(),
         varying_slopes(),
@@ -177,7 +182,7 @@ fn varying_slopes() -> Builder {
         .param("alpha", param().prior(draw("normal", [x(0), x(5)])))
         .param("beta", param().prior(draw("normal", [x(0), x(2)])))
         .param("tau", param().of([x(2)]).prior(draw("half_normal", [x(1)])))
-        .param("L", param().of([x(2), x(2)]).constrained("corr_cholesky").prior(draw("lkj_cholesky", [x(2)])))
+        .param("L", param().of([x(2), x(2)]).constrained(Constraint::CorrCholesky).prior(draw("lkj_cholesky", [x(2)])))
         .param("z", param().of([x("J"), x(2)]).prior(draw("normal", [x(0), x(1)])))
         .param("sigma", param().prior(draw("half_normal", [x(2)])))
         .define("u", x("z").matmul(call("transpose", [x("L")])))
@@ -219,18 +224,14 @@ fn garch11() -> Builder {
         .data("sigma1", real().above(0))
         .param("mu", param().prior(draw("normal", [x(0), x(5)])))
         .param("alpha0", param().prior(draw("half_normal", [x(2)])))
-        .param("persistence", param().prior(draw("beta", [x(2), x(1)])))
-        .param("share", param().prior(draw("uniform", [x(0), x(1)])))
-        .define("alpha1", x("persistence") * x("share"))
-        .define("beta1", x("persistence") - x("alpha1"))
+        .param("alpha1", param().within(0, 1))
+        .param("beta1", param().within(0, x(1) - x("alpha1")))
         .scan(
             "variance",
             positions("t", 2, "N").from(call("square", [x("sigma1")])),
             block(x("alpha0") + x("alpha1") * shock + x("beta1") * x("variance").at([before()])),
         )
         .observe("y", draw("normal", [x("mu"), call("sqrt", [x("variance")])]))
-        .report("arch", x("alpha1"))
-        .report("garch", x("beta1"))
 }
 
 fn hmm() -> Builder {
@@ -238,27 +239,23 @@ fn hmm() -> Builder {
     let density = -x(0.5) * call("square", [z]) - call("log", [x("sigma")]);
     let density = density - x(0.5) * call("log", [x(2) * x("pi")]);
     let emission = |t: Ex| call("emission", [x("y").at([t]), x("mu"), x("sigma")]);
-    let rise = call("cumulative_sum", [x("gap")]);
-    let moved = call("log_matmul", [x("forward").at([x("t") - x(1)]), x("next")]);
+    let sticky = x(1) + call("diag", [call("rep", [x(3), x("K")])]);
+    let moved = call("log_matmul", [x("forward").at([x("t") - x(1)]), x("moves")]);
     Builder::new("hmm")
         .data("N", int())
         .data("K", int())
         .data("y", real().of([x("N")]))
         .function("emission", ["y", "mu", "sigma"], block(density))
-        .param("lowest", param().prior(draw("normal", [x(0), x(5)])))
-        .param("gap", param().of([x("K") - x(1)]).prior(draw("lognormal", [x(1), x(0.5)])))
+        .param("mu", param().of([x("K")]).constrained(Constraint::Ordered).prior(draw("normal", [x(0), x(5)])))
         .param("sigma", param().prior(draw("half_normal", [x(2)])))
-        .param("move", param().of([x("K"), x("K")]).prior(draw("normal", [x(0), x(1.5)])))
-        .define("mu", call("append", [x("lowest"), x("lowest") + rise]))
-        .define("next", call("log_softmax", [x("move") + call("diag", [call("rep", [x(2), x("K")])])]))
+        .param("next", param().of([x("K"), x("K")]).constrained(Constraint::Simplex).prior(draw("dirichlet", [sticky])))
+        .define("moves", call("log", [x("next")]))
         .scan(
             "forward",
             positions("t", 2, "N").from(emission(x(1)) - call("log", [x("K")])),
             block(moved + emission(x("t"))),
         )
         .log_density(call("log_sum_exp", [x("forward").at([x("N")])]))
-        .report("mean", x("mu"))
-        .report("transition", call("exp", [x("next")]))
 }
 
 fn gp_regression() -> Builder {

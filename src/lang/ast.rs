@@ -1,6 +1,7 @@
 //! The syntax tree: one node per thing written, in the order written.
 
 use crate::base::Span;
+use crate::math::constraint::Constraint;
 use serde::{Deserialize, Serialize};
 
 /// A name with its place.
@@ -33,8 +34,8 @@ pub enum ItemKind {
     Param {
         name: Ident,
         dims: Vec<Expr>,
-        /// What the elements satisfy together, by its word.
-        constraint: Option<Ident>,
+        /// What the elements satisfy together, and where it is written.
+        constraint: Option<(Constraint, Span)>,
         bounds: Option<Bounds>,
         prior: Option<Draw>,
     },
@@ -152,7 +153,7 @@ pub struct Draw {
     /// `in [lo, hi]`: truncated and renormalised.
     pub truncation: Option<(Expr, Expr)>,
     /// `censored above where lost`
-    pub censoring: Option<Censoring>,
+    pub censoring: Option<Box<Censoring>>,
     pub noncentered: bool,
     pub span: Span,
 }

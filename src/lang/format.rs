@@ -19,7 +19,7 @@ fn statement(kind: &ItemKind) -> String {
             format!("data {} : {kind}{}{}", name.name, sizes(dims), limits(bounds.as_ref()))
         }
         ItemKind::Param { name, dims, constraint, bounds, prior } => {
-            let constraint = constraint.as_ref().map(|c| format!(" : {}", c.name)).unwrap_or_default();
+            let constraint = constraint.map(|(c, _)| format!(" : {}", c.name())).unwrap_or_default();
             let (bounds, prior) = (limits(bounds.as_ref()), tilde(prior.as_ref()));
             format!("param {}{}{constraint}{bounds}{prior}", name.name, sizes(dims))
         }
@@ -102,7 +102,8 @@ fn distribution(draw: &Draw) -> String {
     if let Some((lo, hi)) = &draw.truncation {
         out.push_str(&format!(" in [{}, {}]", operand(lo), operand(hi)));
     }
-    if let Some(Censoring { above, marks }) = &draw.censoring {
+    if let Some(censoring) = &draw.censoring {
+        let Censoring { above, marks } = censoring.as_ref();
         let side = if *above { "above" } else { "below" };
         out.push_str(&format!(" censored {side} where {}", format_expression(marks)));
     }

@@ -198,7 +198,7 @@ impl Parser {
     }
 
     /// `: simplex` behind the sizes of a parameter.
-    fn constraint(&mut self) -> Parsed<Option<Ident>> {
+    fn constraint(&mut self) -> Parsed<Option<(Constraint, Span)>> {
         if !self.is_sign(":") {
             return Ok(None);
         }
@@ -206,9 +206,10 @@ impl Parser {
             Some(TokenKind::Word(word)) => word.clone(),
             _ => String::new(),
         };
-        if Constraint::find(&word).is_some() {
+        if let Some(constraint) = Constraint::find(&word) {
             self.advance();
-            return Ok(Some(self.ident("a constraint")?));
+            self.advance();
+            return Ok(Some((constraint, self.previous_span())));
         }
         let all = Constraint::ALL.map(|c| format!("`: {}`", c.name())).join(", ");
         let near = suggest(&word, Constraint::ALL.iter().map(|c| c.name()));
@@ -322,7 +323,7 @@ impl Parser {
     }
 
     /// `censored above where lost` behind a distribution.
-    fn censoring(&mut self) -> Parsed<Option<Censoring>> {
+    fn censoring(&mut self) -> Parsed<Option<Box<Censoring>>> {
         if !self.take_word("censored") {
             return Ok(None);
         }
@@ -334,7 +335,7 @@ impl Parser {
         if !self.take_word("where") {
             return self.fail("`where` and a column of 0 and 1", help);
         }
-        Ok(Some(Censoring { above, marks: self.expression()? }))
+        Ok(Some(Box::new(Censoring { above, marks: self.expression()? })))
     }
 
     /// `(width = 1.0, lag ~ normal(2, 1) in [0, 5], 3)`

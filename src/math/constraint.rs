@@ -278,9 +278,8 @@ mod tests {
             total += a[c][c].abs().ln();
             for r in c + 1..n {
                 let f = a[r][c] / a[c][c];
-                for m in c..n {
-                    a[r][m] -= f * a[c][m];
-                }
+                let pivot = a[c].clone();
+                a[r].iter_mut().zip(pivot).for_each(|(v, p)| *v -= f * p);
             }
         }
         total

@@ -22,6 +22,7 @@ use crate::lang::ast::{
     self, Argument, Ast, Body, Bound, Bounds, Expr, ExprKind, Ident, Index, Item, ItemKind, Operator, Paths, WeightRole,
 };
 use crate::lang::format;
+pub use crate::math::constraint::Constraint;
 
 /// An expression under construction.
 #[derive(Debug, Clone, PartialEq)]
@@ -258,13 +259,13 @@ impl DrawBuilder {
 
     /// `... censored above where marks`: where a mark is 1, the true value is larger than the one given.
     pub fn censored_above(mut self, marks: impl Into<Ex>) -> Self {
-        self.0.censoring = Some(ast::Censoring { above: true, marks: marks.into().0 });
+        self.0.censoring = Some(Box::new(ast::Censoring { above: true, marks: marks.into().0 }));
         self
     }
 
     /// `... censored below where marks`: where a mark is 1, the true value is smaller than the one given.
     pub fn censored_below(mut self, marks: impl Into<Ex>) -> Self {
-        self.0.censoring = Some(ast::Censoring { above: false, marks: marks.into().0 });
+        self.0.censoring = Some(Box::new(ast::Censoring { above: false, marks: marks.into().0 }));
         self
     }
 
@@ -280,7 +281,7 @@ impl DrawBuilder {
 pub struct Declaration {
     integer: bool,
     dims: Vec<Expr>,
-    constraint: Option<Ident>,
+    constraint: Option<Constraint>,
     lower: Option<Bound>,
     upper: Option<Bound>,
     prior: Option<ast::Draw>,
@@ -308,9 +309,9 @@ impl Declaration {
         self
     }
 
-    /// `: constraint`, for example `constrained("simplex")`; for parameters.
-    pub fn constrained(mut self, constraint: &str) -> Self {
-        self.constraint = Some(ident(constraint));
+    /// `: constraint`, for example `constrained(Constraint::Simplex)`; for parameters.
+    pub fn constrained(mut self, constraint: Constraint) -> Self {
+        self.constraint = Some(constraint);
         self
     }
 
@@ -399,8 +400,9 @@ impl Builder {
 
     /// `param name`
     pub fn param(self, name: &str, d: Declaration) -> Self {
+        let constraint = d.constraint.map(|c| (c, Span::default()));
         let bounds = d.bounds();
-        self.push(ItemKind::Param { name: ident(name), dims: d.dims, constraint: d.constraint, bounds, prior: d.prior })
+        self.push(ItemKind::Param { name: ident(name), dims: d.dims, constraint, bounds, prior: d.prior })
     }
 
     /// `let name = value`

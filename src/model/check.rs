@@ -118,8 +118,8 @@ impl Checker {
             }
             ItemKind::Param { name, dims, constraint, bounds, prior } => {
                 self.densities.extend(prior.as_ref().map(|p| p.span));
-                let (constraint, bounds, prior) = (constraint.as_ref(), bounds.as_ref(), prior.as_ref());
-                if let Some((param, draw)) = self.scope.parameter(name, dims, constraint, bounds, prior) {
+                let (bounds, prior) = (bounds.as_ref(), prior.as_ref());
+                if let Some((param, draw)) = self.scope.parameter(name, dims, *constraint, bounds, prior) {
                     let value = self.named(name, &param.shape);
                     self.statements.push(Statement::Param(param));
                     if let Some(draw) = draw {

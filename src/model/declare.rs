@@ -9,9 +9,10 @@ use crate::base::{Code, Diagnostic, Span, suggest};
 use crate::lang::ast::{self, Bounds, Expr, Ident};
 use crate::lang::{DISCRETE, format_expression};
 use crate::math::compound::Compound;
+use crate::math::constraint::Constraint;
 use crate::math::dist::{self, DISTRIBUTIONS, Distribution, Domain};
 use crate::math::op::{Binary, Unary};
-use crate::math::vector::VECTOR_DISTRIBUTIONS;
+use crate::math::vector::{self, VECTOR_DISTRIBUTIONS};
 
 /// What other programs call a distribution of the table.
 const ELSEWHERE: [(&str, &str); 29] = [
@@ -125,7 +126,7 @@ impl Scope {
         &mut self,
         name: &Ident,
         dims: &[Expr],
-        constraint: Option<&Ident>,
+        constraint: Option<(Constraint, Span)>,
         bounds: Option<&Bounds>,
         prior: Option<&ast::Draw>,
     ) -> Option<(Param, Option<Draw>)> {
@@ -312,6 +313,13 @@ impl Scope {
 
     fn unknown_distribution<T>(&mut self, family: &Ident) -> Option<T> {
         let name = family.name.to_lowercase();
+        if vector::find(&name).is_some() || Compound::find(&name).is_some() {
+            let text = format!("`{name}` cannot stand here");
+            return self.error(
+                Diagnostic::error(Code::UnknownFunction, family.span, text)
+                    .expected("a distribution of single numbers"),
+            );
+        }
         let known = ELSEWHERE.iter().find(|e| e.0 == name).map(|e| e.1);
         let all = || {
             let vectors = VECTOR_DISTRIBUTIONS.iter().map(|d| d.name);

@@ -1,6 +1,7 @@
 //! What stands right of `~` beyond one distribution per element: distributions of vectors, mixtures and their kin,
 //! censored observations, and the constraints that tie the elements of a parameter together.
 
+use super::declare::literal;
 use super::dim::Dim;
 use super::expression::{GATHER, count};
 use super::scope::Scope;
@@ -10,8 +11,8 @@ use crate::lang::ast::{self, Bounds, Expr, ExprKind, Ident};
 use crate::lang::format_expression;
 use crate::math::compound::{Compound, MAX_COMPONENTS};
 use crate::math::constraint::Constraint;
-use crate::math::dist::Distribution;
-use crate::math::vector::{self, Outcome, Part, VectorDistribution};
+use crate::math::dist::{Distribution, Domain};
+use crate::math::vector::{self, Outcome, Part, VectorArgument, VectorDistribution};
 
 /// What a family of the language is.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +83,7 @@ impl Scope {
                     .help("declare them like `data lost : int[N] in [0, 1]`"),
             );
         }
-        typed.censoring = Some(Censoring { above: censoring.above, marks });
+        typed.censoring = Some(Box::new(Censoring { above: censoring.above, marks }));
         Some((typed, Law::Scalar(distribution)))
     }
 
@@ -129,7 +130,7 @@ impl Scope {
         let (rows, size) = self.draws_of(distribution, name, shape, &arguments, draw.span)?;
         let mut ok = true;
         for (argument, spec) in arguments.iter().zip(distribution.arguments) {
-            ok &= self.vector_argument(argument, spec.name, spec.part, distribution, rows, &size);
+            ok &= self.vector_argument(argument, spec, distribution, rows, &size);
         }
         if !ok {
             return None;
@@ -172,12 +173,12 @@ impl Scope {
     fn vector_argument(
         &mut self,
         argument: &Typed,
-        what: &str,
-        part: Part,
+        spec: &VectorArgument,
         distribution: &VectorDistribution,
         rows: Option<&Dim>,
         size: &Dim,
     ) -> bool {
+        let VectorArgument { name: what, part, domain } = *spec;
         let vector = vec![size.clone()];
         let by_row: Shape = rows.into_iter().chain([size]).cloned().collect();
         let one_per_row: Shape = rows.into_iter().cloned().collect();
@@ -191,6 +192,9 @@ impl Scope {
         if !allowed.contains(&argument.shape) {
             let mut words: Vec<String> = allowed.iter().map(|s| describe_shape(s)).collect();
             words.dedup();
+            if distribution.outcome == Outcome::Category && part == Part::Vector && argument.shape.is_empty() {
+                words = vec!["a vector with one number per category, or a row per draw".into()];
+            }
             self.errors.push(
                 Diagnostic::error(
                     Code::Shape,
@@ -211,6 +215,17 @@ impl Scope {
                     format!("`{what}` of `{}` is a whole number of the data", distribution.name),
                 )
                 .help("declare it with `int`"),
+            );
+            return false;
+        }
+        if let Some(value) = literal(argument).filter(|v| !domain.contains(*v)) {
+            self.errors.push(
+                Diagnostic::error(
+                    Code::Bounds,
+                    argument.span,
+                    format!("`{what}` of `{}` cannot be {value}", distribution.name),
+                )
+                .expected(domain.describe()),
             );
             return false;
         }
@@ -334,6 +349,12 @@ impl Scope {
                 format!("one probability, or one per element of `{name}`, {}", describe_shape(shape)),
             ),
         };
+        if let Some(value) = literal(weights).filter(|v| !Domain::Probability.contains(*v)) {
+            return self.error(
+                Diagnostic::error(Code::Bounds, weights.span, format!("`{}` has no weight {value}", kind.name()))
+                    .expected(Domain::Probability.describe()),
+            );
+        }
         if fits {
             return Some(());
         }
@@ -367,12 +388,11 @@ impl Scope {
     pub fn constraint(
         &mut self,
         name: &Ident,
-        written: Option<&Ident>,
+        written: Option<(Constraint, Span)>,
         shape: &[Dim],
         bounds: Option<&Bounds>,
         prior: Option<(&Law, &ast::Draw)>,
     ) -> Option<Option<Constraint>> {
-        let written = written.and_then(|w| Constraint::find(&w.name).map(|c| (c, w.span)));
         let implied = match prior {
             Some((Law::Vector(distribution), draw)) => distribution.constraint.map(|c| (c, draw.span)),
             _ => None,
@@ -414,7 +434,7 @@ impl Scope {
             None => implied.is_some_and(|i| i.0 != constraint),
         };
         if wrong {
-            let text = format!("`{}` is no prior of a `{word}`", law.name());
+            let text = format!("`{}` cannot be the prior of a parameter that is `{word}`", law.name());
             let error = Diagnostic::error(Code::Arguments, draw.span, text).found(constraint.describe());
             let own = of_its_own.map(|o| format!("`{o}(...)`")).unwrap_or("a distribution of numbers".into());
             return self.error(error.expected(own));
@@ -433,9 +453,13 @@ impl Scope {
                 let text = format!("`{}` is allowed where `{}` has no density", name.name, distribution.name);
                 let error = Diagnostic::error(Code::Bounds, draw.span, text).found(constraint.describe());
                 return self.error(if hi.is_none() && lo == Some(0.0) {
-                    error.help(format!("write `{} : positive_ordered`", name.name))
+                    error.help(format!("declare `{}` as `: positive_ordered`", name.name))
                 } else {
-                    error.expected("a distribution of all real numbers")
+                    error.expected(if least == 0.0 {
+                        "a distribution of all positive numbers"
+                    } else {
+                        "a distribution of all real numbers"
+                    })
                 });
             }
         }

@@ -33,7 +33,7 @@ const OBSERVE_FORM: &str = "observe x ~ normal(b + response(z) * w, sqrt(v))";
 /// A parameter of a response as the model file gives it.
 enum Given {
     Fixed(usize, f64),
-    Learned(LearnedParameter),
+    Learned(Box<LearnedParameter>),
 }
 
 /// `width = 1.5`, `lag in [-4, 4]`, `lag = 2 in [0, 5]` or `lag ~ normal(2, 1) in [0, 5]`.
@@ -107,7 +107,7 @@ fn response_parameter(scope: &mut Scope, modality: &Ident, family: &Family, argu
         );
     }
     let Param { lower, upper, .. } = param;
-    Some(Given::Learned(LearnedParameter {
+    Some(Given::Learned(Box::new(LearnedParameter {
         index,
         name: full.name,
         start: number,
@@ -115,7 +115,7 @@ fn response_parameter(scope: &mut Scope, modality: &Ident, family: &Family, argu
         upper,
         prior,
         span: name.span,
-    }))
+    })))
 }
 
 impl Draft {
@@ -208,7 +208,7 @@ impl Draft {
         for argument in arguments {
             match response_parameter(scope, modality, entry, argument) {
                 Some(Given::Fixed(index, value)) => given.push((entry.parameters[index].name, value)),
-                Some(Given::Learned(parameter)) => learned.push(parameter),
+                Some(Given::Learned(parameter)) => learned.push(*parameter),
                 None => return,
             }
         }

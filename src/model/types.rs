@@ -171,7 +171,7 @@ pub struct Draw {
     pub arguments: Vec<Typed>,
     /// Renormalised to this interval.
     pub truncation: Option<(Typed, Typed)>,
-    pub censoring: Option<Censoring>,
+    pub censoring: Option<Box<Censoring>>,
     /// What a `mixture`, `zero_inflated` or `hurdle` is made of; its arguments are then the weights alone.
     pub components: Vec<Draw>,
     pub span: Span,

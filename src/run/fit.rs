@@ -103,8 +103,8 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
     let coordinates = Coordinates::new(plan);
     // A mode is climbed without Jacobians: it does not depend on the coordinates.
     let evaluated = match settings.method {
-        Method::Nuts | Method::Mams => Arc::new(program.with_jacobian()),
-        _ => Arc::clone(&program),
+        Method::Map | Method::Als => Arc::clone(&program),
+        _ => Arc::new(program.with_jacobian()),
     };
     let physical: Box<dyn LogDensity + Send> = match settings.device.as_str() {
         "cpu" => Box::new(Physical { program: evaluated }),

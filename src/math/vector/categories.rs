@@ -5,13 +5,14 @@
 
 use super::proportions::is_distribution;
 use super::{Call, Outcome, Part, Pivot, Sizes, VectorDistribution, of_draw, part, place};
+use crate::math::dist::Domain;
 use crate::math::op::{log1p_exp, logistic};
 use crate::math::special::{log_complement, log_sum_exp};
 use rand::{Rng, RngExt};
 
 pub(super) const CATEGORICAL: VectorDistribution = VectorDistribution {
     name: "categorical",
-    arguments: &[part("theta", Part::Vector)],
+    arguments: &[part("theta", Part::Vector, Domain::Probability)],
     outcome: Outcome::Category,
     integer: true,
     constraint: None,
@@ -34,7 +35,7 @@ pub(super) const CATEGORICAL: VectorDistribution = VectorDistribution {
 
 pub(super) const CATEGORICAL_LOGIT: VectorDistribution = VectorDistribution {
     name: "categorical_logit",
-    arguments: &[part("eta", Part::Vector)],
+    arguments: &[part("eta", Part::Vector, Domain::Real)],
     outcome: Outcome::Category,
     integer: true,
     constraint: None,
@@ -62,7 +63,7 @@ pub(super) const CATEGORICAL_LOGIT: VectorDistribution = VectorDistribution {
 
 pub(super) const ORDERED_LOGISTIC: VectorDistribution = VectorDistribution {
     name: "ordered_logistic",
-    arguments: &[part("eta", Part::PerDraw), part("c", Part::Vector)],
+    arguments: &[part("eta", Part::PerDraw, Domain::Real), part("c", Part::Vector, Domain::Real)],
     outcome: Outcome::Category,
     integer: true,
     constraint: None,

@@ -6,13 +6,14 @@
 
 use super::linear::{add_inverse, cholesky, is_symmetric, solve_lower, solve_upper};
 use super::{Call, Outcome, Part, Pivot, Sizes, VectorDistribution, part, place};
+use crate::math::dist::Domain;
 use crate::math::special::HALF_LN_2PI;
 use rand::Rng;
 use rand_distr::{Distribution as _, StandardNormal};
 
 pub(super) const MULTI_NORMAL: VectorDistribution = VectorDistribution {
     name: "multi_normal",
-    arguments: &[part("mu", Part::Centre), part("Sigma", Part::Matrix)],
+    arguments: &[part("mu", Part::Centre, Domain::Real), part("Sigma", Part::Matrix, Domain::Real)],
     outcome: Outcome::Vector,
     integer: false,
     constraint: None,
@@ -24,7 +25,7 @@ pub(super) const MULTI_NORMAL: VectorDistribution = VectorDistribution {
 
 pub(super) const MULTI_NORMAL_CHOLESKY: VectorDistribution = VectorDistribution {
     name: "multi_normal_cholesky",
-    arguments: &[part("mu", Part::Centre), part("L", Part::Matrix)],
+    arguments: &[part("mu", Part::Centre, Domain::Real), part("L", Part::Matrix, Domain::Real)],
     outcome: Outcome::Vector,
     integer: false,
     constraint: None,
@@ -36,7 +37,7 @@ pub(super) const MULTI_NORMAL_CHOLESKY: VectorDistribution = VectorDistribution 
 
 pub(super) const MULTI_NORMAL_PRECISION: VectorDistribution = VectorDistribution {
     name: "multi_normal_precision",
-    arguments: &[part("mu", Part::Centre), part("Omega", Part::Matrix)],
+    arguments: &[part("mu", Part::Centre, Domain::Real), part("Omega", Part::Matrix, Domain::Real)],
     outcome: Outcome::Vector,
     integer: false,
     constraint: None,

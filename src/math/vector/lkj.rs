@@ -7,13 +7,14 @@
 
 use super::{Call, Outcome, Part, Pivot, Sizes, VectorDistribution, part};
 use crate::math::constraint::Constraint;
+use crate::math::dist::Domain;
 use crate::math::special::{digamma, ln_gamma};
 use rand_distr::{Beta, Distribution as _, StandardNormal};
 use std::f64::consts::PI;
 
 pub(super) const LKJ_CHOLESKY: VectorDistribution = VectorDistribution {
     name: "lkj_cholesky",
-    arguments: &[part("eta", Part::Scalar)],
+    arguments: &[part("eta", Part::Scalar, Domain::Positive)],
     outcome: Outcome::Matrix,
     integer: false,
     constraint: Some(Constraint::CorrCholesky),

@@ -12,6 +12,7 @@ mod proportions;
 mod tests;
 
 use super::constraint::Constraint;
+use super::dist::Domain;
 use rand::Rng;
 
 /// The largest number of arguments of an entry.
@@ -52,6 +53,8 @@ pub struct VectorArgument {
     pub name: &'static str,
     /// What it looks like.
     pub part: Part,
+    /// What each of its numbers may be.
+    pub domain: Domain,
 }
 
 /// How many draws there are, and how large one is.
@@ -84,6 +87,9 @@ pub struct Call<'a, 'b> {
     pub scratch: &'a mut Vec<f64>,
 }
 
+/// Writes one draw to the last slice, for arguments without rows.
+pub type DrawOne = fn(&mut dyn Rng, Sizes, &[&[f64]], &mut [f64]);
+
 /// One distribution.
 ///
 /// Arguments outside their domain make the log density NaN, a draw outside the support minus infinity.
@@ -106,7 +112,7 @@ pub struct VectorDistribution {
     /// The sum of the log densities of all draws, with all constants.
     pub log_density: fn(&mut Call<'_, '_>) -> Result<f64, Pivot>,
     /// One draw for arguments without rows; NaN throughout for arguments outside their domain.
-    pub draw: fn(&mut dyn Rng, Sizes, &[&[f64]], &mut [f64]),
+    pub draw: DrawOne,
 }
 
 /// Every entry, in the order of the documentation.
@@ -145,8 +151,8 @@ impl VectorDistribution {
     }
 }
 
-const fn part(name: &'static str, part: Part) -> VectorArgument {
-    VectorArgument { name, part }
+const fn part(name: &'static str, part: Part, domain: Domain) -> VectorArgument {
+    VectorArgument { name, part, domain }
 }
 
 /// Where element `j` of draw `i` lies in an argument that may be one number, one vector, or a row per draw.

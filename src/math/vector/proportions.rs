@@ -2,13 +2,14 @@
 
 use super::{Call, Outcome, Part, Pivot, Sizes, VectorDistribution, of_draw, part, place};
 use crate::math::constraint::{Constraint, UNIT_TOLERANCE};
+use crate::math::dist::Domain;
 use crate::math::special::{digamma, ln_factorial, ln_gamma, log_sum_exp};
 use rand::RngExt;
 use rand_distr::{Binomial, Distribution as _, Gamma};
 
 pub(super) const DIRICHLET: VectorDistribution = VectorDistribution {
     name: "dirichlet",
-    arguments: &[part("alpha", Part::Centre)],
+    arguments: &[part("alpha", Part::Centre, Domain::Positive)],
     outcome: Outcome::Vector,
     integer: false,
     constraint: Some(Constraint::Simplex),
@@ -34,7 +35,10 @@ pub(super) const DIRICHLET: VectorDistribution = VectorDistribution {
 
 pub(super) const MULTINOMIAL: VectorDistribution = VectorDistribution {
     name: "multinomial",
-    arguments: &[part("n", Part::CountPerDraw), part("theta", Part::Vector)],
+    arguments: &[
+        part("n", Part::CountPerDraw, Domain::NonNegativeInteger),
+        part("theta", Part::Vector, Domain::Probability),
+    ],
     outcome: Outcome::Vector,
     integer: true,
     constraint: None,
