@@ -116,7 +116,7 @@ const RECURSIONS: [(&str, &str); 19] = [
         "param phi[K]\nscan h[t in K + 1:8] from real[1:K] = dot(phi, h[t - K:t - 1]) + tall[2, 1]\nh ~ normal(0, 1)",
     ),
     ("no step at all", "param s\nscan h[t in 2:1] from s = 2 * h[t - 1]\nparam x\nsum(h) + x ~ normal(0, 1)"),
-    ("fewer states than given", "param s\nscan h[t in 4:2] from s * real = h[t - 1]\nh ~ normal(0, 1)"),
+    ("fewer states than given", "param s\nscan h[t in 4:2] from [s, 1, s * s] = h[t - 1]\nh ~ normal(0, 1)"),
     (
         "without a beginning",
         "param x[J]\nparam s\nscan e[t in 1:J] = x[t] * real[t] + s * t\ne ~ normal(0, 2)\nreport total = sum(e)",
