@@ -137,11 +137,11 @@ const RECURSIONS: [(&str, &str); 19] = [
         "everything in a step",
         "param v[J]\nparam a > 0\nscan h[t in 2:4] from v {\n  let x = h[t - 1]\n  let soft = softmax(x) + log_softmax(x)\n\
          let many = append(x[2:], cumulative_sum(x), cumulative_prod(x)[1], reverse(x))\n\
-         let table = [x, soft, x * a]\n  let line = sum(table, axis = 1) + mean(table, axis = 2)\n\
-         let low = min(min(x), a) + max(x) + prod(x) + mean(many) + log_sum_exp(many)\n\
-         let chosen = where(real > 0, x, low) + where(binary[1 + 1] == t, a, x[1])\n\
-         let turned = transpose(table) @ x + x @ table + diagonal(outer(x, soft)) + diag(x) @ v\n\
-         0.1 * (line + low + chosen + turned + rep(x[2], J) + linspace(a, x[1], J) - min(x, soft)) ^ 2\n}\n\
+         let table = [x, soft, x * a]\n  let line = sum(table, axis = 1) + sum(mean(table, axis = 2))\n\
+         let least = min(min(x), a) + max(x) + prod(x) + mean(many) + log_sum_exp(many)\n\
+         let chosen = where(real > 0, x, least) + where(binary[1 + 1] == t, a, x[1])\n\
+         let turned = transpose(table) @ [1, a, 2] + [a, 1, 2] @ table + diagonal(outer(x, soft)) + diag(x) @ v\n\
+         tanh(0.1 * (line + least + chosen + turned + rep(x[2], J) + linspace(a, x[1], J) - min(x, soft)))\n}\n\
          h ~ normal(0, 3)",
     ),
     (
