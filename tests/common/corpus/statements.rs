@@ -88,8 +88,8 @@ const RECURSIONS: [(&str, &str); 19] = [
     ),
     (
         "a function with a block",
-        "function spread(x, n) {\n  let centre = mean(x)\n  let d = x - centre\n  sum(d * d) / (n - 1)\n}\n\
-         function twice(x) = spread(x, 3) + spread(2 * x, 3)\nparam x[J]\ntwice(x + real) ~ gamma(2, 1)\n\
+        "function scatter(x, n) {\n  let centre = mean(x)\n  let d = x - centre\n  sum(d * d) / (n - 1)\n}\n\
+         function twice(x) = scatter(x, 3) + scatter(2 * x, 3)\nparam x[J]\ntwice(x + real) ~ gamma(2, 1)\n\
          report known = twice(real)",
     ),
     (
