@@ -279,8 +279,8 @@ fn gp_regression() -> Builder {
 }
 
 fn gp_poisson() -> Builder {
-    let covariance = call("squared_exponential", [x("x"), x("sd"), x("length")]);
-    let factor = call("cholesky", [call("add_diag", [covariance, x(1e-10)])]);
+    let covariance = call("matern52", [x("x"), x("sd"), x("length")]);
+    let factor = call("cholesky", [call("add_diag", [covariance, x(1e-8)])]);
     Builder::new("gp_poisson")
         .data("N", int())
         .data("x", real().of([x("N")]))

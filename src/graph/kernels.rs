@@ -17,6 +17,7 @@ pub(super) fn density(distribution: &Distribution, x: &[f64], args: &[&[f64]], p
     }
     match (distribution.name, args) {
         ("normal", [mu, sigma]) if sigma.len() == 1 => normal(x, mu, sigma[0], partials),
+        ("normal", [mu, sigma]) => normal_each(x, mu, sigma, partials),
         ("bernoulli_logit", [alpha]) if alpha.len() == x.len() => bernoulli_logit(x, alpha, partials),
         _ => generic(distribution, x, args, partials),
     }
@@ -79,6 +80,34 @@ fn normal(x: &[f64], mu: &[f64], sigma: f64, partials: &mut Partials<'_>) -> f64
         p_sigma[0] = squares * precision / sigma - n as f64 / sigma;
     }
     -0.5 * squares * precision - n as f64 * (sigma.ln() + HALF_LN_2PI)
+}
+
+/// Normal with a scale per element.
+fn normal_each(x: &[f64], mu: &[f64], sigma: &[f64], partials: &mut Partials<'_>) -> f64 {
+    let n = elements(x, &[mu, sigma]);
+    let [p_mu, p_sigma, _] = &mut partials.arguments;
+    let mut squares = 0.0;
+    let mut logs = 0.0;
+    for i in 0..n {
+        let scale = pick(sigma, i);
+        if scale.is_nan() || scale <= 0.0 || scale.is_infinite() {
+            return f64::NAN;
+        }
+        let inverse = 1.0 / scale;
+        let z = (pick(x, i) - pick(mu, i)) * inverse;
+        squares += z * z;
+        logs += scale.ln();
+        if let Some(p) = p_sigma {
+            add(p, i, (z * z - 1.0) * inverse);
+        }
+        if let Some(p) = p_mu {
+            add(p, i, z * inverse);
+        }
+        if let Some(p) = &mut partials.x {
+            add(p, i, -z * inverse);
+        }
+    }
+    -0.5 * squares - logs - n as f64 * HALF_LN_2PI
 }
 
 /// Sum of squares of `x - mu`; minus the score in x and the score in mu go where they are wanted.

@@ -10,6 +10,9 @@ use crate::base::{Code, Diagnostic, Span};
 use crate::lang::ast::{Expr, ExprKind, Ident};
 use crate::math::op::{Binary, Unary};
 
+/// The axis of a reduction, 1 or 2, and where it is written.
+type Axis = (usize, Span);
+
 /// The kind of a call, with its data-dependence taken from the arguments.
 fn array(op: ArrayOp, inputs: Vec<Typed>, shape: Shape, span: Span) -> Typed {
     let data_only = inputs.iter().all(|i| i.data_only);
@@ -34,7 +37,7 @@ impl Scope {
         &mut self,
         entry: &Function,
         arguments: &'a [Expr],
-    ) -> Option<(&'a [Expr], Option<(usize, Span)>)> {
+    ) -> Option<(&'a [Expr], Option<Axis>)> {
         let Some((Expr { kind: ExprKind::Named(name, value), span }, rest)) = arguments.split_last() else {
             return Some((arguments, None));
         };
@@ -84,7 +87,7 @@ impl Scope {
         entry: &Function,
         reduction: Reduction,
         value: Typed,
-        axis: Option<(usize, Span)>,
+        axis: Option<Axis>,
         span: Span,
     ) -> Option<Typed> {
         let name = entry.name;

@@ -147,10 +147,14 @@ impl Scope {
         } else if l.shape.is_empty() {
             Some(r.shape.clone())
         } else {
-            let mut error =
-                Diagnostic::error(Code::Shape, span, format!("the two sides of `{symbol}` have different shapes"))
-                    .expected("equal shapes, or a scalar on one side")
-                    .found(format!("{} {symbol} {}", describe_shape(&l.shape), describe_shape(&r.shape)));
+            let call = symbol.starts_with(char::is_alphabetic);
+            let (text, between) = match call {
+                true => (format!("the values in `{symbol}` have different shapes"), "and"),
+                false => (format!("the two sides of `{symbol}` have different shapes"), symbol),
+            };
+            let mut error = Diagnostic::error(Code::Shape, span, text)
+                .expected("equal shapes, or a scalar on one side")
+                .found(format!("{} {between} {}", describe_shape(&l.shape), describe_shape(&r.shape)));
             if op == Some(Binary::Mul) && l.shape.len() == 2 && l.shape.last() == r.shape.first() {
                 error = error.help("`*` works element by element; the matrix product is `@`");
             } else if l.shape.len() == 1 && r.shape.len() == 1 {
@@ -202,7 +206,8 @@ impl Scope {
             Kind::AddDiag => self.add_diag(typed, span),
             Kind::Pairwise(op) => {
                 let second = typed.pop()?;
-                self.elementwise(op, entry.name, typed.pop()?, second, span)
+                let symbol = if op == Binary::Pow { "^" } else { entry.name };
+                self.elementwise(op, symbol, typed.pop()?, second, span)
             }
             Kind::Dot => {
                 let second = typed.pop()?;

@@ -175,7 +175,7 @@ impl Scope {
             return self.error(
                 Diagnostic::error(Code::Statement, span, format!("this looks {} positions back", -n))
                     .expected(format!("at most {} back, as the first position is {first}", first - 1))
-                    .help(format!("begin at {needed}, and give that many states less one with `from`")),
+                    .help(format!("begin at {needed}, with the {} states before it in `from`", needed - 1)),
             );
         }
         Some(())

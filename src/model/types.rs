@@ -315,7 +315,7 @@ impl Typed {
             TypedKind::Scan(scan) => {
                 scan.step.mentions(names)
                     || scan.start.as_ref().is_some_and(|s| s.mentions(names))
-                    || any(&[scan.first.clone()])
+                    || any(std::slice::from_ref(&scan.first))
             }
         }
     }

@@ -317,10 +317,10 @@ const MATRICES: [&str; 36] = [
     "matern12(real, a, b)",
     "matern32(real, a, b)",
     "matern52(real, a, b)",
-    "matern52(tall, sq[:, 1:2], a, b)",
+    "matern52(tall, sq[:, 1:K], a, b)",
     "periodic(real, a, b, 1 + b)",
     "linear(real, a) * matern32(real, 1, b)",
-    "linear(tall, sq[:, 1:2], s)",
+    "linear(tall, sq[:, 1:K], s)",
     "cholesky(add_diag(squared_exponential(real, a, b) + periodic(real, 0.5, 1, 2), 0.01)) @ v",
     "log_det(add_diag(matern32(real, a, b), 0.1 * a))",
 ];

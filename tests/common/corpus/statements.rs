@@ -88,8 +88,8 @@ const RECURSIONS: [(&str, &str); 19] = [
     ),
     (
         "a function with a block",
-        "function spread(x, n) {\n  let centre = mean(x)\n  let d = x - centre\n  sum(d * d) / (n - 1)\n}\n\
-         function twice(x) = spread(x, 3) + spread(2 * x, 3)\nparam x[J]\ntwice(x + real) ~ gamma(2, 1)\n\
+        "function scatter(x, n) {\n  let centre = mean(x)\n  let d = x - centre\n  sum(d * d) / (n - 1)\n}\n\
+         function twice(x) = scatter(x, 3) + scatter(2 * x, 3)\nparam x[J]\ntwice(x + real) ~ gamma(2, 1)\n\
          report known = twice(real)",
     ),
     (
@@ -116,7 +116,7 @@ const RECURSIONS: [(&str, &str); 19] = [
         "param phi[K]\nscan h[t in K + 1:8] from real[1:K] = dot(phi, h[t - K:t - 1]) + tall[2, 1]\nh ~ normal(0, 1)",
     ),
     ("no step at all", "param s\nscan h[t in 2:1] from s = 2 * h[t - 1]\nparam x\nsum(h) + x ~ normal(0, 1)"),
-    ("fewer states than given", "param s\nscan h[t in 4:2] from s * real = h[t - 1]\nh ~ normal(0, 1)"),
+    ("fewer states than given", "param s\nscan h[t in 4:2] from [s, 1, s * s] = h[t - 1]\nh ~ normal(0, 1)"),
     (
         "without a beginning",
         "param x[J]\nparam s\nscan e[t in 1:J] = x[t] * real[t] + s * t\ne ~ normal(0, 2)\nreport total = sum(e)",
@@ -137,11 +137,11 @@ const RECURSIONS: [(&str, &str); 19] = [
         "everything in a step",
         "param v[J]\nparam a > 0\nscan h[t in 2:4] from v {\n  let x = h[t - 1]\n  let soft = softmax(x) + log_softmax(x)\n\
          let many = append(x[2:], cumulative_sum(x), cumulative_prod(x)[1], reverse(x))\n\
-         let table = [x, soft, x * a]\n  let line = sum(table, axis = 1) + mean(table, axis = 2)\n\
-         let low = min(min(x), a) + max(x) + prod(x) + mean(many) + log_sum_exp(many)\n\
-         let chosen = where(real > 0, x, low) + where(binary[1 + 1] == t, a, x[1])\n\
-         let turned = transpose(table) @ x + x @ table + diagonal(outer(x, soft)) + diag(x) @ v\n\
-         0.1 * (line + low + chosen + turned + rep(x[2], J) + linspace(a, x[1], J) - min(x, soft)) ^ 2\n}\n\
+         let table = [x, soft, x * a]\n  let line = sum(table, axis = 1) + sum(mean(table, axis = 2))\n\
+         let least = min(min(x), a) + max(x) + prod(x) + mean(many) + log_sum_exp(many)\n\
+         let chosen = where(real > 0, x, least) + where(binary[1 + 1] == t, a, x[1])\n\
+         let turned = transpose(table) @ [1, a, 2] + [a, 1, 2] @ table + diagonal(outer(x, soft)) + diag(x) @ v\n\
+         tanh(0.1 * (line + least + chosen + turned + rep(x[2], J) + linspace(a, x[1], J) - min(x, soft)))\n}\n\
          h ~ normal(0, 3)",
     ),
     (
