@@ -1,7 +1,9 @@
 //! The reference page of the book is what the tables of functions and distributions say.
 //! `MSRM_BLESS=1 cargo test --test book_reference` writes it anew; review the diff.
 
+use msrm::math::compound::Compound;
 use msrm::math::dist::{DISTRIBUTIONS, Distribution, Support};
+use msrm::math::vector::{Outcome, VECTOR_DISTRIBUTIONS, VectorDistribution};
 use msrm::model::functions::{FUNCTIONS, Function, Kind};
 use std::fs;
 use std::path::PathBuf;
@@ -78,11 +80,31 @@ fn distribution(d: &Distribution) -> String {
     )
 }
 
+fn entry(call: &str, doc: &str, formula: &str, notes: &str) -> String {
+    format!("### {call}\n\n{}\n\n```text\n{formula}\n```\n\n{notes}", capital(doc))
+}
+
+fn vector_distribution(d: &VectorDistribution) -> String {
+    let names: Vec<&str> = d.arguments.iter().map(|a| a.name).collect();
+    let outcome = match d.outcome {
+        Outcome::Vector => "A draw is a vector; a matrix holds one draw per row.",
+        Outcome::Matrix => "A draw is a square matrix.",
+        Outcome::Category => "A draw is a whole number from 1 on; a vector holds one draw per element.",
+    };
+    entry(&format!("{}({})", d.name, names.join(", ")), d.doc, d.formula, &format!("{outcome}\n\n"))
+}
+
 #[test]
 fn the_reference_is_made_from_the_tables() {
     let functions: String = FUNCTIONS.iter().map(function).collect();
     let distributions: String = DISTRIBUTIONS.iter().map(distribution).collect();
-    let wanted = format!("{HEAD}## Functions\n\n{functions}## Distributions\n\n{}\n", distributions.trim_end());
+    let vectors: String = VECTOR_DISTRIBUTIONS.iter().map(vector_distribution).collect();
+    let made: String = Compound::ALL.iter().map(|c| entry(c.usage(), c.doc(), c.formula(), "")).collect();
+    let wanted = format!(
+        "{HEAD}## Functions\n\n{functions}## Distributions\n\n{distributions}## Distributions of vectors\n\n{vectors}\
+         ## Distributions made of others\n\n{}\n",
+        made.trim_end()
+    );
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("book/src/reference.md");
     if std::env::var_os("MSRM_BLESS").is_some() {
         fs::write(&path, &wanted).expect("the page can be written");

@@ -127,22 +127,34 @@ fn leaving_one_out_has_the_known_value_for_eight_schools() {
 #[test]
 fn the_pointwise_log_likelihood_sums_to_the_terms_of_the_density() {
     let folder = Folder::new();
-    let text = "model m\ndata y : real[3]\ndata n : int[2]\nparam a ~ normal(0, 1)\nparam s ~ half_normal(1)\n\
+    let text = "model m\ndata y : real[3]\ndata n : int[2]\ndata u : real[3]\ndata c : int[3] in [0, 1]\n\
+                data v : real[2, 2]\ndata S : real[2, 2]\nparam a ~ normal(0, 1)\nparam s ~ half_normal(1)\n\
                 observe y ~ normal(a, s) in [-5, 9]\nobserve 2 * y[2] ~ student_t(4, a, 1)\nobserve n ~ poisson(s)\n\
+                observe u ~ normal(a, s) censored above where c\nobserve v ~ multi_normal(a, S)\n\
+                observe exp(u) ~ mixture(0.3, lognormal(a, 1), gamma(2, s))\n\
                 a * s ~ normal(0, 1)\nreport c ~ normal(a, 1)\n";
-    let (m, d) = (folder.write("m.msrm", text), folder.write("d.json", r#"{"y": [0.5, -1, 2], "n": [0, 3]}"#));
+    let (m, d) = (
+        folder.write("m.msrm", text),
+        folder.write(
+            "d.json",
+            r#"{"y": [0.5, -1, 2], "n": [0, 3], "u": [1, 0.5, 2],
+        "c": [0, 1, 0], "v": [[0.1, -0.4], [1.2, 0.3]], "S": [[1, 0.2], [0.2, 1.5]]}"#,
+        ),
+    );
     let arguments = ["fit", &m, "--data", &d, "--out", "fit", "--draws", "50", "--chains", "2", "--quiet"];
     folder.run(&arguments).ended(&[0, 3]);
     let archive = read(&folder.at("fit")).expect("a fit");
     let found = log_likelihood(&archive).expect("a likelihood");
     let names: Vec<&str> = found.iter().map(|o| o.name.as_str()).collect();
-    assert_eq!(names, ["y[1]", "y[2]", "y[3]", "2 * y[2]", "n[1]", "n[2]"]);
+    let wanted = ["y[1]", "y[2]", "y[3]", "2 * y[2]", "n[1]", "n[2]", "u[1]", "u[2]", "u[3]", "v[1]", "v[2]"];
+    assert_eq!(names[..11], wanted);
+    assert_eq!(names.len(), 14, "{names:?}");
     let (a, s) = (element(&archive, "a"), element(&archive, "s"));
     for draw in [0, 49, 73] {
         let point = format!("{{\"a\": {:?}, \"s\": {:?}}}", a[draw], s[draw]);
         let point = msrm::data::parse_arrays("p.json".as_ref(), point.as_bytes()).expect("a point");
         let terms = evaluate_at(&archive.plan, &point).expect("an evaluation").terms;
-        let observed = |n: &str| ["y ~", "2 * y", "n ~"].iter().any(|p| n.starts_with(p));
+        let observed = |n: &str| ["y ~", "2 * y", "n ~", "u ~", "v ~", "exp(u) ~"].iter().any(|p| n.starts_with(p));
         let wanted: f64 = terms.iter().filter(|t| observed(&t.name)).map(|t| t.value).sum();
         let sum: f64 = found.iter().map(|o| o.chains[draw / 50][draw % 50]).sum();
         assert!((sum - wanted).abs() < 1e-10 * wanted.abs().max(1.0), "{sum} {wanted} {terms:?}");

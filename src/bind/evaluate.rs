@@ -250,11 +250,20 @@ pub fn element_indices(
     Ok((shape, indices))
 }
 
-/// The log density of every element of `value` under `draw`, summed, truncation included.
+/// The log density of `value` under `draw`: the sum of [`log_densities`].
 ///
 /// # Errors
 /// As [`evaluate`].
 pub fn log_density(value: &Typed, draw: &Draw, env: &Env) -> Result<f64, EvaluateError> {
+    Ok(log_densities(value, draw, env)?.iter().sum())
+}
+
+/// The log density of every element of `value` under `draw`, truncation and censoring included; of every row where the
+/// distribution is one of vectors.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn log_densities(value: &Typed, draw: &Draw, env: &Env) -> Result<Vec<f64>, EvaluateError> {
     let x = evaluate(value, env)?;
     let arguments = draw.arguments.iter().map(|a| evaluate(a, env)).collect::<Result<Vec<_>, _>>()?;
     if let Some(distribution) = vector::find(&draw.family) {
@@ -263,30 +272,31 @@ pub fn log_density(value: &Typed, draw: &Draw, env: &Env) -> Result<f64, Evaluat
     if let Some(kind) = Compound::find(&draw.family) {
         return compound(kind, &x, &arguments[0], &draw.components, env);
     }
-    let Some(distribution) = dist::find(&draw.family) else { return Ok(f64::NAN) };
+    let Some(distribution) = dist::find(&draw.family) else { return Ok(vec![f64::NAN]) };
     let censoring = draw.censoring.as_ref().map(|c| Ok((c.above, evaluate(&c.marks, env)?))).transpose()?;
-    let mut total = 0.0;
+    let mut densities = Vec::with_capacity(x.values.len());
     for (i, &x) in x.values.iter().enumerate() {
         let args: Vec<f64> = arguments.iter().map(|a| a.at(i)).collect();
         if let Some((above, _)) = censoring.as_ref().filter(|(_, marks)| marks.at(i) != 0.0) {
             let (smaller, larger) = (distribution.log_tails)(x, &args);
-            total += if *above { larger } else { smaller };
+            densities.push(if *above { larger } else { smaller });
             continue;
         }
-        total += (distribution.log_density)(x, &args);
+        let mut density = (distribution.log_density)(x, &args);
         if let Some((lo, hi)) = &draw.truncation {
             let (lo, hi) = (evaluate(lo, env)?.values[0], evaluate(hi, env)?.values[0]);
-            total -= distribution.log_mass(lo, hi, &args, &mut vec![0.0; args.len()]);
+            density -= distribution.log_mass(lo, hi, &args, &mut vec![0.0; args.len()]);
             if x < lo || x > hi {
-                return Ok(f64::NEG_INFINITY);
+                density = f64::NEG_INFINITY;
             }
         }
+        densities.push(density);
     }
-    Ok(total)
+    Ok(densities)
 }
 
 /// Draw after draw, each with its own row of the arguments.
-fn vectors(distribution: &VectorDistribution, x: &Value, arguments: &[Value]) -> f64 {
+fn vectors(distribution: &VectorDistribution, x: &Value, arguments: &[Value]) -> Vec<f64> {
     let (rows, width, size) = match (distribution.outcome, x.shape.as_slice()) {
         (Outcome::Matrix, &[k, _]) => (1, k * k, k),
         (Outcome::Vector, &[rows, k]) => (rows, k, k),
@@ -296,8 +306,7 @@ fn vectors(distribution: &VectorDistribution, x: &Value, arguments: &[Value]) ->
             (x.values.len(), 1, vector.and_then(|i| arguments[i].shape.last().copied()).unwrap_or(0))
         }
     };
-    let mut total = 0.0;
-    for i in 0..rows {
+    let one = |i: usize| {
         let own = |(a, spec): (&Value, &vector::VectorArgument)| match (spec.part, a.shape.as_slice()) {
             (Part::PerDraw | Part::CountPerDraw, [_]) => vec![a.values[i]],
             (Part::Centre | Part::Vector, [_, k]) => a.values[i * k..(i + 1) * k].to_vec(),
@@ -306,13 +315,13 @@ fn vectors(distribution: &VectorDistribution, x: &Value, arguments: &[Value]) ->
         let own: Vec<Vec<f64>> = arguments.iter().zip(distribution.arguments).map(own).collect();
         let own: Vec<&[f64]> = own.iter().map(Vec::as_slice).collect();
         let sizes = Sizes { rows: 1, k: size };
-        total += distribution.value(sizes, &x.values[i * width..(i + 1) * width], &own).unwrap_or(f64::NAN);
-    }
-    total
+        distribution.value(sizes, &x.values[i * width..(i + 1) * width], &own).unwrap_or(f64::NAN)
+    };
+    (0..rows).map(one).collect()
 }
 
 /// Sums of weighted densities, element by element.
-fn compound(kind: Compound, x: &Value, weights: &Value, parts: &[Draw], env: &Env) -> Result<f64, EvaluateError> {
+fn compound(kind: Compound, x: &Value, weights: &Value, parts: &[Draw], env: &Env) -> Result<Vec<f64>, EvaluateError> {
     let arguments = |part: &Draw| part.arguments.iter().map(|a| evaluate(a, env)).collect::<Result<Vec<_>, _>>();
     let arguments = parts.iter().map(arguments).collect::<Result<Vec<_>, _>>()?;
     let density = |j: usize, i: usize, x: f64| {
@@ -320,7 +329,7 @@ fn compound(kind: Compound, x: &Value, weights: &Value, parts: &[Draw], env: &En
         dist::find(&parts[j].family).map_or(f64::NAN, |d| (d.log_density)(x, &args).exp())
     };
     let counts = parts.first().and_then(|p| dist::find(&p.family)).is_some_and(|d| d.support.is_integer());
-    let mut total = 0.0;
+    let mut densities = Vec::with_capacity(x.values.len());
     for (i, &x) in x.values.iter().enumerate() {
         let weight = |j: usize| match weights.shape.as_slice() {
             [] if kind == Compound::Mixture && j == 1 => 1.0 - weights.values[0],
@@ -335,9 +344,9 @@ fn compound(kind: Compound, x: &Value, weights: &Value, parts: &[Draw], env: &En
             Compound::Hurdle if x == 0.0 => p,
             Compound::Hurdle => (1.0 - p) * density(0, i, x) / if counts { 1.0 - density(0, i, 0.0) } else { 1.0 },
         };
-        total += value.ln();
+        densities.push(value.ln());
     }
-    Ok(total)
+    Ok(densities)
 }
 
 /// Every named quantity of a plan at the physical coordinates `x`: data, parameters (noncentred ones in their own units)

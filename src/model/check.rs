@@ -199,6 +199,15 @@ impl Checker {
         self.reject_noncentered(draw);
         self.drawn.push(draw.span);
         let shape = self.scope.shape(dims);
+        if let Some(family) = self.scope.not_single_numbers(&draw.family) {
+            self.scope.declare(name, Entry::Failed);
+            self.scope.errors.push(
+                Diagnostic::error(Code::Statement, draw.span, format!("a `report` cannot draw from `{family}` yet"))
+                    .expected("a distribution of single numbers")
+                    .help("report the parameters of the distribution in its place"),
+            );
+            return;
+        }
         self.scope.reporting = true;
         let checked = self.scope.draw(draw, &name.name, shape.as_deref());
         self.scope.reporting = false;

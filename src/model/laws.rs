@@ -88,6 +88,12 @@ impl Scope {
     }
 
     /// Neither truncation nor the like may stand behind a distribution of vectors or a mixture.
+    /// The name of a distribution that is there, but not one of single numbers.
+    pub fn not_single_numbers<'a>(&self, family: &'a ast::Ident) -> Option<&'a str> {
+        let name = family.name.as_str();
+        (vector::find(name).is_some() || Compound::find(name).is_some()).then_some(name)
+    }
+
     fn plain_behind(&mut self, draw: &ast::Draw) -> Option<()> {
         let what = if draw.truncation.is_some() {
             "truncated"

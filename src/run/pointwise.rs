@@ -1,10 +1,11 @@
 //! The log density of every observation at every draw of a finished fit.
 
-use crate::archive::{Archive, Draws, Outcome};
+use crate::archive::{Archive, Draws, Outcome as Fitted};
+use crate::bind::evaluate::log_densities;
 use crate::bind::{Env, EvaluateError, Plan, Value, complete, evaluate};
 use crate::diagnose::LogLikelihood;
-use crate::math::dist;
-use crate::model::{Statement, Typed};
+use crate::math::vector::{self, Outcome};
+use crate::model::{Draw, Statement, Typed};
 use rayon::prelude::*;
 
 /// Why a fit has no pointwise log likelihood.
@@ -20,8 +21,6 @@ pub enum PointwiseError {
     NothingObserved,
     #[error("the log likelihood of an observation is not finite at some draw, or the chains are too short to judge")]
     Unjudged,
-    #[error("`{family}` has no log density per element")]
-    Family { family: String },
     #[error(transparent)]
     Evaluate(#[from] EvaluateError),
 }
@@ -32,7 +31,7 @@ pub enum PointwiseError {
 /// # Errors
 /// Modes, recordings, and models without observations.
 pub fn log_likelihood(archive: &Archive) -> Result<Vec<LogLikelihood>, PointwiseError> {
-    let Outcome::Draws(draws) = &archive.outcome else { return Err(PointwiseError::NoDraws) };
+    let Fitted::Draws(draws) = &archive.outcome else { return Err(PointwiseError::NoDraws) };
     let plan = &archive.plan;
     if plan.shared.is_some() {
         return Err(PointwiseError::Recording);
@@ -53,46 +52,35 @@ pub fn log_likelihood(archive: &Archive) -> Result<Vec<LogLikelihood>, Pointwise
     Ok(names.into_iter().enumerate().map(|(i, name)| LogLikelihood { name, chains: of(i) }).collect())
 }
 
-/// `y[3]`; for an expression its place in brackets behind its text.
+/// `y[3]`; an expression has its text in place of a name. A distribution of vectors observes a row at a time.
 fn observed_names(plan: &Plan) -> Result<Vec<String>, PointwiseError> {
     let mut names = Vec::new();
-    for statement in &plan.model.statements {
-        let Statement::Density { label, value, draw } = statement else { continue };
-        if !value.data_only {
-            continue;
+    for (label, value, draw) in observed(plan) {
+        let mut shape = evaluate(value, &plan.values)?.shape;
+        match vector::find(&draw.family).map(|d| d.outcome) {
+            Some(Outcome::Vector) => drop(shape.pop()),
+            Some(Outcome::Matrix) => shape.clear(),
+            Some(Outcome::Category) | None => {}
         }
-        let shape = evaluate(value, &plan.values)?.shape;
         let text = label.strip_suffix(&format!(" ~ {}", draw.family)).unwrap_or(label);
         names.extend(crate::bind::element_labels(text, &shape));
     }
     Ok(names)
 }
 
+/// The lines that observe data: label, value and distribution.
+fn observed(plan: &Plan) -> impl Iterator<Item = (&str, &Typed, &Draw)> {
+    plan.model.statements.iter().filter_map(|statement| match statement {
+        Statement::Density { label, value, draw } if value.data_only => Some((label.as_str(), value, draw)),
+        _ => None,
+    })
+}
+
 /// The log density of every observation, in the order of the names.
 fn at_draw(plan: &Plan, env: &Env) -> Result<Vec<f64>, PointwiseError> {
     let mut out = Vec::new();
-    for statement in &plan.model.statements {
-        let Statement::Density { value, draw, .. } = statement else { continue };
-        if !value.data_only {
-            continue;
-        }
-        let number = |t: &Typed| evaluate(t, env).map(|v| v.values[0]);
-        let missing = || PointwiseError::Family { family: draw.family.clone() };
-        let distribution = dist::find(&draw.family).ok_or_else(missing)?;
-        let x = evaluate(value, env)?;
-        let arguments = draw.arguments.iter().map(|a| evaluate(a, env)).collect::<Result<Vec<_>, _>>()?;
-        let interval = match &draw.truncation {
-            Some((lo, hi)) => Some((number(lo)?, number(hi)?)),
-            None => None,
-        };
-        let mut slopes = [0.0; 1 + dist::MAX_ARGUMENTS];
-        for (i, &x) in x.values.iter().enumerate() {
-            let args: Vec<f64> = arguments.iter().map(|a| a.at(i)).collect();
-            out.push(match interval {
-                Some((lo, hi)) => distribution.truncated_log_density(x, lo, hi, &args, &mut slopes[..=args.len()]),
-                None => (distribution.log_density)(x, &args),
-            });
-        }
+    for (_, value, draw) in observed(plan) {
+        out.extend(log_densities(value, draw, env)?);
     }
     Ok(out)
 }

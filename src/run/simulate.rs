@@ -145,8 +145,8 @@ impl Simulator {
             return self.elements(&param.name, draw, sizes, None, env, rng);
         }
         let end = |bound: &Option<Typed>, none: f64| match bound {
-            Some(bound) => self.value(bound, env).map(|v| v.values[0]),
-            None => Ok(none),
+            Some(bound) => self.value(bound, env),
+            None => Ok(Value::scalar(none)),
         };
         let bounds = (end(&param.lower, f64::NEG_INFINITY)?, end(&param.upper, f64::INFINITY)?);
         match priors(&self.model, &param.name)[..] {
@@ -161,23 +161,24 @@ impl Simulator {
         name: &str,
         draw: &Draw,
         sizes: Vec<usize>,
-        bounds: Option<(f64, f64)>,
+        bounds: Option<(Value, Value)>,
         env: &Env,
         rng: &mut dyn Rng,
     ) -> Result<Value, SimulateError> {
         let missing = || EvaluateError::Unbound { name: draw.family.clone(), span: draw.span };
         let distribution = dist::find(&draw.family).ok_or_else(missing)?;
         let arguments = draw.arguments.iter().map(|a| self.value(a, env)).collect::<Result<Vec<_>, _>>()?;
-        let (mut lo, mut hi) = bounds.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        if let Some((a, b)) = &draw.truncation {
-            lo = lo.max(self.value(a, env)?.values[0]);
-            hi = hi.min(self.value(b, env)?.values[0]);
-        }
+        let everything = || (Value::scalar(f64::NEG_INFINITY), Value::scalar(f64::INFINITY));
+        let (lower, upper) = bounds.unwrap_or_else(everything);
+        let (least, most) = match &draw.truncation {
+            Some((a, b)) => (self.value(a, env)?.values[0], self.value(b, env)?.values[0]),
+            None => (f64::NEG_INFINITY, f64::INFINITY),
+        };
         let count: usize = sizes.iter().product();
         let mut values = Vec::with_capacity(count);
         for i in 0..count {
             let args: Vec<f64> = arguments.iter().map(|a| a.at(i)).collect();
-            let value = distribution.draw_within(rng, lo, hi, &args);
+            let value = distribution.draw_within(rng, lower.at(i).max(least), upper.at(i).min(most), &args);
             if !value.is_finite() {
                 return Err(SimulateError::Value { name: name.into(), family: draw.family.clone(), arguments: args });
             }
@@ -226,6 +227,21 @@ fn faults(model: &Model) -> Vec<Diagnostic> {
                 error(value.span, "an objective says nothing about how data come about".into())
                     .expected("a density: priors and `observe` lines")
                     .help("write the model with `~` and `observe` to simulate it"),
+            ),
+            Statement::Param(param) if param.constraint.is_some() => found.push(
+                error(
+                    param.span,
+                    format!("the elements of `{}` are tied together, which cannot be drawn yet", param.name),
+                )
+                .expected("parameters with a prior for each element"),
+            ),
+            Statement::Density { draw, .. } if dist::find(&draw.family).is_none() => found.push(
+                error(draw.span, format!("`{}` cannot be drawn from yet", draw.family))
+                    .expected("a distribution of single numbers"),
+            ),
+            Statement::Density { draw: Draw { censoring: Some(censoring), .. }, .. } => found.push(
+                error(censoring.marks.span, "the model does not say how values come to be censored".into())
+                    .help("drop `censored ...` to draw the values themselves"),
             ),
             Statement::Param(param) if param.noncentered.is_none() => found.extend(prior_fault(model, param)),
             Statement::Density { value, draw, .. } if value.data_only => {
@@ -293,7 +309,7 @@ fn prior_fault(model: &Model, param: &Param) -> Option<Diagnostic> {
         });
     };
     // Bounds that cut a distribution whose arguments are parameters leave a normalising constant in the joint density.
-    let fixed = draw.arguments.iter().all(|a| a.data_only);
+    let fixed = draw.arguments.iter().all(|a| a.data_only) && !param.has_moving_bounds();
     let covered = |bound: &Option<Typed>, end: f64, truncation: Option<&Typed>| match bound {
         None => true,
         Some(bound) => match (&bound.kind, truncation) {
@@ -311,7 +327,7 @@ fn prior_fault(model: &Model, param: &Param) -> Option<Diagnostic> {
     let cut = !covered(&param.lower, lo, draw.truncation.as_ref().map(|t| &t.0))
         || !covered(&param.upper, hi, draw.truncation.as_ref().map(|t| &t.1));
     (cut && !fixed).then(|| {
-        error(format!("the bounds of `{}` cut a prior whose arguments are parameters", param.name))
+        error(format!("the bounds of `{}` cut a prior, and by how much depends on parameters", param.name))
             .expected("a prior that is renormalised to the bounds")
             .help("truncate it, as in `~ normal(0, tau) in [0, inf]`, in place of the bounds")
     })
@@ -373,6 +389,12 @@ mod tests {
             ),
             ("data y : int\nparam a ~ normal(0, 1)\nobserve y ~ normal(a, 1)", "draws real numbers"),
             ("param t ~ half_normal(1)\nparam a > 0 ~ normal(0, t)", "the bounds of `a` cut a prior"),
+            ("param t ~ normal(0, 1)\nparam a > t ~ normal(0, 1)", "the bounds of `a` cut a prior"),
+            ("param p[3] : simplex ~ dirichlet(2)", "are tied together"),
+            (
+                "data y : real[2]\nparam a ~ normal(0, 1)\nobserve y ~ mixture(0.3, normal(a, 1), normal(0, 1))",
+                "cannot be drawn from yet",
+            ),
         ] {
             let full = if model == "param a" { "param a\nparam b ~ normal(0, 1)" } else { model };
             let error = simulator(full, r#"{"y": 1}"#).expect_err(model).to_string();
