@@ -30,6 +30,9 @@ pub enum TermError {
     /// The parameters of a response slot lie outside its family's domain.
     #[error("response slot {slot}: {reason}")]
     Response { slot: usize, reason: ResponseError },
+    /// The state-space algebra cannot take a response.
+    #[error("the state-space algebra cannot take the response {family}: {reason}")]
+    Unsupported { family: &'static str, reason: String },
     /// A run, key or noise index that the term does not have.
     #[error("{name} {index} does not exist: there are {count}")]
     NoSuch { name: &'static str, index: usize, count: usize },

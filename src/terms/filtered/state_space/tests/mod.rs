@@ -1,0 +1,3 @@
+//! Twins of the state-space algebra.
+
+mod twins;
