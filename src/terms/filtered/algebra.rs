@@ -103,9 +103,8 @@ impl Workspace {
         Self::default()
     }
 
-    /// Bytes held by the buffers over nodes.
-    #[cfg(test)]
-    pub(super) fn node_bytes(&self) -> usize {
+    /// Bytes held by what grows with the number of nodes.
+    pub fn bytes(&self) -> usize {
         let buffers = [
             &self.precision,
             &self.information,
@@ -121,7 +120,7 @@ impl Workspace {
             &self.row,
             &self.trace,
         ];
-        buffers.iter().map(|b| b.len() * size_of::<f64>()).sum()
+        buffers.iter().map(|b| b.len() * size_of::<f64>()).sum::<usize>() + self.state_space.bytes()
     }
 
     /// Zeroes the node statistics for a run of `n` nodes.
