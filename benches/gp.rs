@@ -93,7 +93,9 @@ impl Case {
                 length_scale: &mut length_scale,
             };
             let begin = Instant::now();
-            self.gp.log_likelihood_by(algebra, &point, Some(&mut adjoint), &mut workspace).expect("a finite likelihood");
+            self.gp
+                .log_likelihood_by(algebra, &point, Some(&mut adjoint), &mut workspace)
+                .expect("a finite likelihood");
             begin.elapsed().as_secs_f64()
         };
         let first = call();

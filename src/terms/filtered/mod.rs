@@ -25,6 +25,7 @@ pub use algebra::Workspace;
 pub use error::TermError;
 pub use layout::Observation;
 pub use moments::{Feature, LatentMoments, PathMoments, PredictedMoments};
+pub use state_space::Choice;
 
 use crate::response::Response;
 use covariance::Form;
@@ -94,6 +95,8 @@ pub enum Algebra {
     /// A filter and smoother over the nodes: linear in nodes and scalars, cubic in factors times states. Not every
     /// response has this form.
     StateSpace,
+    /// Whichever of grouped and state space is expected to be faster, see [`FilteredGp::choose`].
+    Auto,
 }
 
 /// Sizes of a term, known before anything is allocated for it.
@@ -195,6 +198,10 @@ impl FilteredGp {
             Algebra::Dense => self.dense_log_likelihood(point, adjoint),
             Algebra::Grouped => self.log_likelihood(point, adjoint, workspace),
             Algebra::StateSpace => self.state_space_log_likelihood(point, adjoint, workspace),
+            Algebra::Auto => {
+                self.check(point)?;
+                self.log_likelihood_by(self.choose(point).algebra, point, adjoint, workspace)
+            }
         }
     }
 

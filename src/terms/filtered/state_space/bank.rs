@@ -3,19 +3,13 @@
 //! A section with time constant T turns its input into a mean over the exponentially forgotten past; a gamma density of
 //! integer shape n is n equal sections in a row, the Bateman curve two, a double gamma two chains. Each family is
 //! declared by the parameters from which its time constants and weights come, so that one pull-back serves all.
-//! Tails that the curves cut off are kept: [`Bank::tail`] says how much that is.
+//! Tails that the curves cut off are kept, as in the closed forms of the grouped algebra.
 
 use super::Unsupported;
-use crate::response::{Curve, Response};
+use crate::response::{Curve, Response, ResponseError};
 
 /// Largest integer shape that is taken.
 pub(super) const MAX_SHAPE: f64 = 32.0;
-
-/// Mass of a gamma density behind its cut.
-const GAMMA_TAIL: f64 = 1e-8;
-
-/// Seconds for which skin conductance responses last.
-const SKIN_DURATION: f64 = 90.0;
 
 /// Equal first-order sections in a row and one weight at the end.
 #[derive(Debug, Clone)]
@@ -34,51 +28,57 @@ pub(super) struct Chain {
 #[derive(Debug, Clone)]
 pub(super) struct Bank {
     pub chains: Vec<Chain>,
-    /// L1 norm of the curve of unit L2 norm.
-    pub mass: f64,
-    /// L1 norm of the tail that the curve cuts off and the chains keep.
-    pub tail: f64,
     values: Vec<f64>,
     norm: f64,
     norm_slopes: Vec<f64>,
 }
 
-/// What the family of a response says about it before its parameters are known.
-pub(super) fn supports(family: &str) -> bool {
-    matches!(family, "identity" | "gamma" | "double_gamma" | "bateman")
+/// States that `response` adds to a factor; `learned` says which of its parameters are.
+///
+/// # Errors
+/// A family without an exact state-space form, and gamma shapes that are learned or no integers up to [`MAX_SHAPE`].
+pub(super) fn states(response: &Response, values: &[f64], learned: &[bool]) -> Result<usize, Unsupported> {
+    let family = response.family();
+    let refuse = |reason: String| Err(Unsupported { family: family.name, reason });
+    let shape = |name: &str, at: usize| -> Result<usize, Unsupported> {
+        if learned[at] {
+            return refuse(format!("its {name} is learned"));
+        }
+        let (shape, rounded) = (values[at], values[at].round());
+        if (shape - rounded).abs() > 1e-12 * shape || !(1.0..=MAX_SHAPE).contains(&rounded) {
+            return refuse(format!("its {name} is {shape}, not an integer from 1 to {MAX_SHAPE}"));
+        }
+        Ok(rounded as usize)
+    };
+    match response {
+        Response::Identity => Ok(0),
+        Response::Gamma { .. } => shape("shape", 0),
+        Response::DoubleGamma { .. } => Ok(shape("peak_shape", 0)? + shape("undershoot_shape", 2)?),
+        Response::Bateman { .. } => Ok(2),
+        _ => refuse("it has no exact state-space form".into()),
+    }
 }
 
 impl Bank {
-    /// The chains of `response`; none for the identity.
-    pub fn new(response: &Response) -> Result<Option<Self>, Unsupported> {
-        let chain = |constants: Vec<usize>, values: &[f64], factor: Option<usize>, norm: f64| {
+    /// The chains of `response`, for which [`states`] has an answer; none for the identity.
+    pub fn new(response: &Response) -> Result<Option<Self>, ResponseError> {
+        let Some(curve) = Curve::new(response)? else { return Ok(None) };
+        let (values, norm) = (response.values(), curve.norm());
+        let chain = |constants: Vec<usize>, factor: Option<usize>| {
             let rates = constants.iter().map(|p| values[*p].recip()).collect();
             let weight = factor.map_or(1.0, |p| -values[p]) / norm;
             Chain { constants, rates, weight, factor }
         };
-        let values = response.values();
-        let bad = |reason: String| Unsupported { family: response.family().name, reason };
-        let Some(curve) = Curve::new(response).map_err(|e| bad(e.to_string()))? else { return Ok(None) };
-        let norm = curve.norm();
-        let (chains, mass, tail) = match *response {
-            Response::Gamma { shape, .. } => {
-                (vec![chain(vec![1; sections(response, "shape", shape)?], &values, None, norm)], 1.0, GAMMA_TAIL)
+        let sections = |shape: f64, scale: usize| vec![scale; shape.round() as usize];
+        let chains = match *response {
+            Response::Gamma { shape, .. } => vec![chain(sections(shape, 1), None)],
+            Response::DoubleGamma { peak_shape, undershoot_shape, .. } => {
+                vec![chain(sections(peak_shape, 1), None), chain(sections(undershoot_shape, 3), Some(4))]
             }
-            Response::DoubleGamma { peak_shape, undershoot_shape, ratio, .. } => {
-                let peak = vec![1; sections(response, "peak_shape", peak_shape)?];
-                let undershoot = vec![3; sections(response, "undershoot_shape", undershoot_shape)?];
-                let chains = vec![chain(peak, &values, None, norm), chain(undershoot, &values, Some(4), norm)];
-                (chains, 1.0 + ratio, (1.0 + ratio) * GAMMA_TAIL)
-            }
-            Response::Bateman { rise, decay, .. } => {
-                let last = curve.value(curve.support().1) * norm;
-                let tail = (-SKIN_DURATION / rise).exp() + decay * last;
-                (vec![chain(vec![0, 1], &values, None, norm)], 1.0, tail)
-            }
-            _ => return Err(bad("it has no exact state-space form".into())),
+            Response::Bateman { .. } => vec![chain(vec![0, 1], None)],
+            _ => Vec::new(),
         };
-        let (mass, tail) = (mass / norm, tail / norm);
-        Ok(Some(Self { chains, mass, tail, values, norm, norm_slopes: curve.norm_gradient() }))
+        Ok(Some(Self { chains, values, norm, norm_slopes: curve.norm_gradient() }))
     }
 
     /// Adds to `out`, one entry per parameter, the derivative that comes through chain `chain`: `rates` are the
@@ -95,14 +95,4 @@ impl Bank {
             out[p] += weight * chain.weight / self.values[p];
         }
     }
-}
-
-/// Number of sections of a gamma density.
-fn sections(response: &Response, name: &str, shape: f64) -> Result<usize, Unsupported> {
-    let rounded = shape.round();
-    if (shape - rounded).abs() > 1e-12 * shape || rounded > MAX_SHAPE {
-        let reason = format!("{name} = {shape} must be an integer from 1 to {MAX_SHAPE}; fix it to one");
-        return Err(Unsupported { family: response.family().name, reason });
-    }
-    Ok(rounded as usize)
 }

@@ -180,7 +180,11 @@ mod tests {
         let x = [0.3, -1.0, 0.5, 2.0, 0.1, -0.7, 0.9, 0.0];
         for transposed in [false, true] {
             let mut y = x;
-            if transposed { c.resolve_transposed(0.8, &mut y) } else { c.resolve(0.8, &mut y) }
+            if transposed {
+                c.resolve_transposed(0.8, &mut y)
+            } else {
+                c.resolve(0.8, &mut y)
+            }
             for i in 0..7 {
                 let g = |j: usize| if transposed { c.generator[j * 8 + i] } else { c.generator[i * 8 + j] };
                 let back = 0.8 * y[i] - (0..7).map(|j| g(j) * y[j]).sum::<f64>();

@@ -49,10 +49,11 @@ impl Events {
         self.list.clear();
         for (slot, range) in &nodes.groups {
             let slot = *slot;
-            self.list.extend(range.clone().map(|node| Event {
-                time: nodes.times[node] - delay(Some(slot)),
-                what: What::Node { node, slot },
-            }));
+            self.list.extend(
+                range
+                    .clone()
+                    .map(|node| Event { time: nodes.times[node] - delay(Some(slot)), what: What::Node { node, slot } }),
+            );
         }
         self.list.extend(
             queries

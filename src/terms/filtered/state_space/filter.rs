@@ -7,6 +7,7 @@
 
 use super::small::{Part, Shape, add_outer, add_product, add_transposed_product, axpy, dot, multiply};
 use super::transition::Transition;
+use crate::terms::filtered::error::TermError;
 
 /// Sizes of the joint state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,13 +44,7 @@ impl Sizes {
 }
 
 /// `out[k][a]` = `scale` * sum over l of matrix_kl in[l][a], vectors of length side; `directions` values of a.
-pub(super) fn apply(
-    sizes: Sizes,
-    matrix: &[f64],
-    input: &[f64],
-    directions: usize,
-    out: &mut [f64],
-) {
+pub(super) fn apply(sizes: Sizes, matrix: &[f64], input: &[f64], directions: usize, out: &mut [f64]) {
     let n = sizes.side;
     out.fill(0.0);
     for ((k, l), block) in sizes.pairs().zip(matrix.chunks_exact(sizes.block())) {
@@ -104,6 +99,14 @@ pub(super) struct BadPivot {
     pub index: usize,
     pub smallest: f64,
     pub largest: f64,
+}
+
+impl BadPivot {
+    /// As the failure of `run`, whose B have side `factors`.
+    pub fn in_run(self, run: usize, factors: usize) -> TermError {
+        let Self { index, smallest, largest } = self;
+        TermError::Factorisation { run, pivot: index, size: factors, smallest, largest }
+    }
 }
 
 impl Filter {
@@ -213,7 +216,8 @@ impl Filter {
         let k_count = self.sizes.factors;
         let diagonal = |root: &[f64], a: usize| root[a * k_count + a];
         let range = |root: &[f64]| {
-            (0..k_count).fold((f64::INFINITY, 0.0f64), |(lo, hi), a| (lo.min(diagonal(root, a)), hi.max(diagonal(root, a))))
+            (0..k_count)
+                .fold((f64::INFINITY, 0.0f64), |(lo, hi), a| (lo.min(diagonal(root, a)), hi.max(diagonal(root, a))))
         };
         let (smallest, largest) = range(&self.root);
         for a in 0..k_count {

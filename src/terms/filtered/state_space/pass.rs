@@ -12,9 +12,6 @@ use super::tape::Tape;
 use super::transition::{Series, Transition};
 use std::ops::Range;
 
-/// Transitions that are kept over the whole pass; where there are more distinct gaps, those of a segment are.
-const KEPT: usize = 512;
-
 /// What a pass reads and reports.
 pub(super) trait Nodes {
     /// Writes L (K x K, row-major, lower triangular) and u (K) of `node`.
@@ -154,13 +151,18 @@ impl Pass {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub(super) fn limit(&mut self, limits: super::tape::Limits) {
+        self.tape.limits = limits;
+    }
+
     /// Bytes held by what grows with the number of events.
     pub(in super::super) fn bytes(&self) -> usize {
         self.tape.bytes()
     }
 
     fn crowded(&self) -> bool {
-        self.events.gaps.distinct.len() > KEPT
+        self.events.gaps.distinct.len() > self.tape.limits.transitions
     }
 
     fn forward(

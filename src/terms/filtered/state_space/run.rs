@@ -5,16 +5,19 @@
 //! their squared distance from any least-squares solution f of the node, L' f = u. With a gradient the smoothed f takes
 //! its place, and u - L' f = e~ comes from the smoother without cancellation.
 
-use super::pass::{Depth, Nodes};
-use super::system::System;
 use super::Unsupported;
+use super::bank::states;
+use super::pass::{Depth, Nodes};
+use super::system::{System, SystemAdjoint};
 use crate::terms::filtered::algebra::{Solved, Workspace};
 use crate::terms::filtered::error::TermError;
-use crate::terms::filtered::{Adjoint, FilteredGp, Point};
-use crate::response::Response;
+use crate::terms::filtered::{Adjoint, FilteredGp, Point, overflow};
+
+/// States per factor beyond which the algebra refuses: the cost of a node grows with their cube.
+const MAX_ORDER: usize = 128;
 
 /// The node statistics of a workspace, and where smoothed moments go.
-struct Statistics<'a> {
+pub(super) struct Statistics<'a> {
     factors: usize,
     nodes: usize,
     lower: &'a [f64],
@@ -23,6 +26,23 @@ struct Statistics<'a> {
     covariance: &'a mut [f64],
     /// Sum of f' L e~ over the nodes.
     quadratic: f64,
+}
+
+impl<'a> Statistics<'a> {
+    /// Of a workspace in which the nodes are factored.
+    pub fn new(factors: usize, nodes: usize, ws: &'a mut Workspace) -> Self {
+        ws.mean.resize(nodes * factors, 0.0);
+        ws.covariance.resize(nodes * factors * factors, 0.0);
+        Self {
+            factors,
+            nodes,
+            lower: &ws.lower,
+            informed: &ws.solution,
+            mean: &mut ws.mean,
+            covariance: &mut ws.covariance,
+            quadratic: 0.0,
+        }
+    }
 }
 
 impl Nodes for Statistics<'_> {
@@ -50,23 +70,35 @@ impl Nodes for Statistics<'_> {
 }
 
 impl FilteredGp {
+    /// States per factor.
+    pub(super) fn order(&self, point: &Point<'_>) -> Result<usize, TermError> {
+        let mut order = 2;
+        for (response, range) in self.responses.iter().zip(&self.ranges) {
+            order += states(response, &point.responses[range.clone()], &self.free[range.clone()])
+                .map_err(|Unsupported { family, reason }| TermError::Unsupported { family, reason })?;
+        }
+        if order > MAX_ORDER {
+            let reason = format!("together the responses need {order} states per factor, more than {MAX_ORDER}");
+            return Err(TermError::Unsupported { family: "with most states", reason });
+        }
+        Ok(order)
+    }
+
     /// The linear system of one factor at `point`.
     pub(super) fn system(&self, point: &Point<'_>) -> Result<System, TermError> {
+        self.order(point)?;
         let mut responses = Vec::with_capacity(self.responses.len());
         for (slot, (response, range)) in self.responses.iter().zip(&self.ranges).enumerate() {
-            let family = response.family();
-            responses.push(match response {
-                Response::Sampled { .. } => response.clone(),
-                _ => family.with(&point.responses[range.clone()]).map_err(|reason| TermError::Response { slot, reason })?,
-            });
+            let built = response.family().with(&point.responses[range.clone()]);
+            responses.push(built.map_err(|reason| TermError::Response { slot, reason })?);
         }
-        System::new(point.length_scale, &responses)
-            .map_err(|Unsupported { family, reason }| TermError::Unsupported { family, reason })
+        System::new(point.length_scale, &responses).map_err(|(slot, reason)| TermError::Response { slot, reason })
     }
 
     /// Log likelihood of all runs by the state-space algebra, and its gradient where asked for.
     ///
-    /// Linear in the nodes. Derivatives in the shapes of gamma densities, which must be integers, are left as they are.
+    /// Linear in the nodes. Shapes of gamma densities must be integers and must not be learned
+    /// ([`FilteredGp::with_learned_responses`]).
     ///
     /// # Errors
     /// Those of [`FilteredGp::log_likelihood`], and [`TermError::Unsupported`] for responses without an exact
@@ -95,9 +127,9 @@ impl FilteredGp {
         }
         if let Some(adjoint) = adjoint {
             let scale = adjoint.scale;
-            system.pull(score, scale, &self.ranges, adjoint.responses, adjoint.length_scale);
+            system.pull(score, scale, (&self.ranges, &self.free), adjoint.responses, adjoint.length_scale);
             if !adjoint.is_finite() {
-                return Err(super::super::overflow(0, point));
+                return Err(overflow(0, point));
             }
         }
         Ok(total)
@@ -111,42 +143,26 @@ impl FilteredGp {
         system: &System,
         point: &Point<'_>,
         depth: Depth,
-        score: &mut super::system::SystemAdjoint,
+        score: &mut SystemAdjoint,
         ws: &mut Workspace,
     ) -> Result<Solved, TermError> {
         let nodes = &self.runs[run];
         let (n, k) = (nodes.times.len(), self.factors);
-        ws.mean.resize(n * k, 0.0);
-        ws.covariance.resize(n * k * k, 0.0);
-        let pass = &mut ws.state_space;
+        let mut pass = std::mem::take(&mut ws.state_space);
         pass.events.set(nodes, system, &[], None);
         if pass.events.list.iter().any(|e| !e.time.is_finite()) {
-            return Err(super::super::overflow(run, point));
+            return Err(overflow(run, point));
         }
-        let mut statistics = Statistics {
-            factors: k,
-            nodes: n,
-            lower: &ws.lower,
-            informed: &ws.solution,
-            mean: &mut ws.mean,
-            covariance: &mut ws.covariance,
-            quadratic: 0.0,
-        };
-        pass.run(system, k, &mut statistics, depth, score)
-            .map_err(|e| TermError::Factorisation {
-                run,
-                pivot: e.index,
-                size: k,
-                smallest: e.smallest,
-                largest: e.largest,
-            })?;
-        let log_det = pass.filter.log_det;
+        let mut statistics = Statistics::new(k, n, ws);
+        let passed = pass.run(system, k, &mut statistics, depth, score);
+        let smoothed = statistics.quadratic;
+        let (log_det, filtered) = (pass.filter.log_det, pass.filter.quadratic);
+        ws.state_space = pass;
+        passed.map_err(|e| e.in_run(run, k))?;
         if depth != Depth::Filter {
-            let quadratic = statistics.quadratic;
             ws.undo_loading_factor(n, k);
-            return Ok(Solved { log_det, quadratic });
+            return Ok(Solved { log_det, quadratic: smoothed });
         }
-        let quadratic = pass.filter.quadratic;
         for node in 0..n {
             let lower = |c: usize, a: usize| ws.lower[(c * k + a) * n + node];
             for a in (0..k).rev() {
@@ -157,6 +173,6 @@ impl FilteredGp {
                 ws.mean[node * k + a] = if lower(a, a) == 0.0 { 0.0 } else { f / lower(a, a) };
             }
         }
-        Ok(Solved { log_det, quadratic })
+        Ok(Solved { log_det, quadratic: filtered })
     }
 }

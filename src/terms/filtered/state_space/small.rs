@@ -65,7 +65,8 @@ pub(super) fn multiply(
         let last = if part == Part::Symmetric { row + TILE } else { side };
         for column in (0..last).step_by(TILE) {
             let terms = shape.terms(row, column, side);
-            let tile = if terms.is_empty() { [[0.0; TILE]; TILE] } else { product(left, right, side, row, column, terms) };
+            let tile =
+                if terms.is_empty() { [[0.0; TILE]; TILE] } else { product(left, right, side, row, column, terms) };
             for (r, tile) in tile.iter().enumerate() {
                 let out = &mut out[(row + r) * side + column..][..TILE];
                 for (o, t) in out.iter_mut().zip(tile) {

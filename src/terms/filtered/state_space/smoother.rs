@@ -196,12 +196,7 @@ impl Smoother {
 
     /// Goes back across a gap, or, where `transition` is none, across no time. With the filtered moments before the gap,
     /// `score` becomes the derivative in A.
-    pub fn gap(
-        &mut self,
-        transition: Option<&Transition>,
-        before: Option<(&[f64], &[f64])>,
-        score: &mut [f64],
-    ) {
+    pub fn gap(&mut self, transition: Option<&Transition>, before: Option<(&[f64], &[f64])>, score: &mut [f64]) {
         let n = self.sizes.side;
         let Some(t) = transition else {
             if let Some(before) = before {
@@ -237,7 +232,13 @@ impl Smoother {
     }
 
     /// Adds -N_kl A P_lk - N_lk A P_kl, or, on the diagonal, N_kk A (I - P_kk). N_kl A is in the first product.
-    fn score_block(&mut self, index: usize, t: Option<&Transition>, (_, covariance): (&[f64], &[f64]), score: &mut [f64]) {
+    fn score_block(
+        &mut self,
+        index: usize,
+        t: Option<&Transition>,
+        (_, covariance): (&[f64], &[f64]),
+        score: &mut [f64],
+    ) {
         let n = self.sizes.side;
         let diagonal = self.sizes.pairs().nth(index).is_some_and(|(k, l)| k == l);
         let prior = &covariance[index * n * n..][..n * n];

@@ -4,16 +4,12 @@
 //! With G the generator and t_i that covariance for the i-th section of a chain of rates a_i, stationarity gives
 //! (a_i I - G) t_i = a_i t_(i-1), t_0 = the path: one triangular solve per section, well conditioned whatever the poles.
 
-use super::Unsupported;
 use super::bank::Bank;
 use super::cascade::{Cascade, Section};
 use super::small::{add_outer, dot};
-use crate::response::Response;
+use crate::response::{Response, ResponseError};
 use crate::terms::filtered::kernel::rate;
 use std::ops::Range;
-
-/// States per factor beyond which the cost of a node is no longer small.
-const MAX_ORDER: usize = 128;
 
 /// What a response slot sees of the state.
 #[derive(Debug, Clone)]
@@ -57,20 +53,19 @@ pub(super) struct SystemAdjoint {
 }
 
 impl System {
-    /// The system of `responses` at `length_scale`.
-    pub fn new(length_scale: f64, responses: &[Response]) -> Result<Self, Unsupported> {
+    /// The system of `responses`, all of which have one, at `length_scale`.
+    pub fn new(length_scale: f64, responses: &[Response]) -> Result<Self, (usize, ResponseError)> {
         let rho = rate(length_scale);
         let mut sections = vec![Section::Pair { modulus: rho, damping: rho }];
-        let banks = responses.iter().map(Bank::new).collect::<Result<Vec<_>, _>>()?;
+        let banks = responses
+            .iter()
+            .enumerate()
+            .map(|(slot, response)| Bank::new(response).map_err(|reason| (slot, reason)))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut firsts = Vec::new();
         for chain in banks.iter().flatten().flat_map(|b| &b.chains) {
             firsts.push(sections.len());
             sections.extend(chain.rates.iter().map(|&rate| Section::Real { rate }));
-        }
-        let order = sections.iter().map(|s| s.order()).sum::<usize>();
-        if order > MAX_ORDER {
-            let reason = format!("the responses need {order} states per factor, more than {MAX_ORDER}");
-            return Err(Unsupported { family: "all together", reason });
         }
         let cascade = Cascade::new(sections);
         let mut firsts = firsts.into_iter();
@@ -126,25 +121,13 @@ impl System {
         }
     }
 
-    /// Bound on the error of any covariance between slots or with the path, per factor and unit loadings, that comes
-    /// from the tails which the responses cut off and the system keeps.
-    pub fn covariance_error(&self) -> f64 {
-        let of = |r: &Readout| r.bank.as_ref().map_or((1.0, 0.0), |b| (b.bank.mass, b.bank.tail));
-        let mut worst = 0.0f64;
-        for a in self.readouts.iter().map(of).chain([(1.0, 0.0)]) {
-            for b in self.readouts.iter().map(of) {
-                worst = worst.max(a.1 * b.0 + a.0 * b.1 + a.1 * b.1);
-            }
-        }
-        worst
-    }
-
-    /// Adds `scale` times the derivatives in the response parameters (slot by slot, `ranges`) and in the length scale.
+    /// Adds `scale` times the derivatives in the response parameters (slot by slot, `ranges`) that are
+    /// learned and in the length scale.
     pub fn pull(
         &self,
         mut adjoint: SystemAdjoint,
         scale: f64,
-        ranges: &[Range<usize>],
+        (ranges, learned): (&[Range<usize>], &[bool]),
         responses: &mut [f64],
         length_scale: &mut f64,
     ) {
@@ -172,14 +155,17 @@ impl System {
             let mut own = vec![0.0; out.len()];
             for (c, (chain, weight)) in built.bank.chains.iter().zip(weights.by_ref()).enumerate() {
                 let first = built.chains[c].0;
-                let in_rates: Vec<f64> =
-                    (first..first + chain.rates.len()).map(|s| rates[s] + sections[s].0).collect();
+                let in_rates: Vec<f64> = (first..first + chain.rates.len()).map(|s| rates[s] + sections[s].0).collect();
                 built.bank.pull(c, &in_rates, weight, &mut own);
             }
             if let Some(lag) = own.last_mut() {
                 *lag += delay;
             }
-            out.iter_mut().zip(&own).for_each(|(o, x)| *o += scale * x);
+            for ((out, own), learned) in out.iter_mut().zip(&own).zip(&learned[range.clone()]) {
+                if *learned {
+                    *out += scale * own;
+                }
+            }
         }
     }
 }

@@ -3,15 +3,27 @@
 use super::filter::{Filter, Sizes, Updated};
 use std::ops::Range;
 
-/// Most bytes of records that are kept at a time, unless [`SHORTEST`] events take more.
-const BYTES: usize = 32 << 20;
+/// How much is kept at a time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Most bytes of records, unless the shortest segment takes more.
+    pub bytes: usize,
+    /// Shortest segment, in events.
+    pub shortest: usize,
+    /// Transitions that are kept over the whole pass; where there are more distinct gaps, those of a segment are.
+    pub transitions: usize,
+}
 
-/// Shortest segment.
-const SHORTEST: usize = 64;
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 32 << 20, shortest: 64, transitions: 512 }
+    }
+}
 
 /// Mean, covariance, gain, B^{-1} and error of each event of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
+    pub limits: Limits,
     sizes: Sizes,
     records: Vec<f64>,
     /// Moments before each segment.
@@ -22,7 +34,7 @@ impl Tape {
     /// Makes room for the segments of `events` events; returns the length of a segment.
     pub fn begin(&mut self, sizes: Sizes, events: usize) -> usize {
         self.sizes = sizes;
-        let length = segment(events, self.stride() * size_of::<f64>());
+        let length = segment(events, self.stride() * size_of::<f64>(), self.limits);
         self.records.resize(length * self.stride(), 0.0);
         self.checkpoints.resize(events.div_ceil(length) * self.moments(), 0.0);
         length
@@ -103,12 +115,12 @@ impl Tape {
 }
 
 /// Events per segment for records of `bytes` each: all where they fit, else about the square root of their number.
-fn segment(events: usize, bytes: usize) -> usize {
-    if events * bytes <= BYTES {
+fn segment(events: usize, bytes: usize, limits: Limits) -> usize {
+    if events * bytes <= limits.bytes {
         return events.max(1);
     }
     let root = (events as f64).sqrt().ceil() as usize;
-    root.max(SHORTEST).min(events)
+    root.max(limits.shortest).min(events)
 }
 
 #[cfg(test)]
@@ -117,10 +129,11 @@ mod tests {
 
     #[test]
     fn segments_keep_memory_bounded() {
-        assert_eq!(segment(1000, 4096), 1000);
-        assert_eq!(segment(0, 4096), 1);
-        assert_eq!(segment(16_384, 4096), 128);
-        assert_eq!(segment(1000, 1 << 20), 64);
-        assert_eq!(segment(40, 1 << 21), 40);
+        let limits = Limits::default();
+        assert_eq!(segment(1000, 4096, limits), 1000);
+        assert_eq!(segment(0, 4096, limits), 1);
+        assert_eq!(segment(16_384, 4096, limits), 128);
+        assert_eq!(segment(1000, 1 << 20, limits), 64);
+        assert_eq!(segment(40, 1 << 21, limits), 40);
     }
 }

@@ -72,15 +72,7 @@ impl Series {
             // G Q + its transpose, over k + 1.
             let mut half = vec![0.0; n * n];
             let scale = 1.0 / (k + 1) as f64;
-            multiply(
-                &mut half,
-                false,
-                scale,
-                (&self.generator, &self.noises[k - 1]),
-                n,
-                Shape::LowerLeft,
-                Part::All,
-            );
+            multiply(&mut half, false, scale, (&self.generator, &self.noises[k - 1]), n, Shape::LowerLeft, Part::All);
             let mut noise = vec![0.0; n * n];
             transpose(&mut noise, &half, n);
             axpy(&mut noise, 1.0, &half);

@@ -65,6 +65,16 @@ fn identity() -> Vec<Response> {
 
 /// Value and flat gradient.
 pub(in crate::terms::filtered) fn evaluate(gp: &FilteredGp, algebra: Algebra, theta: &Theta) -> (f64, Vec<f64>) {
+    evaluate_in(gp, algebra, theta, &mut Workspace::new())
+}
+
+/// The same in a given workspace.
+pub(in crate::terms::filtered) fn evaluate_in(
+    gp: &FilteredGp,
+    algebra: Algebra,
+    theta: &Theta,
+    workspace: &mut Workspace,
+) -> (f64, Vec<f64>) {
     let mut g = theta.with_values(&vec![0.0; theta.flat().len()]);
     let mut adjoint = Adjoint {
         scale: 1.0,
@@ -74,7 +84,7 @@ pub(in crate::terms::filtered) fn evaluate(gp: &FilteredGp, algebra: Algebra, th
         responses: &mut g.responses,
         length_scale: &mut g.length_scale,
     };
-    let value = gp.log_likelihood_by(algebra, &theta.point(), Some(&mut adjoint), &mut Workspace::new()).unwrap();
+    let value = gp.log_likelihood_by(algebra, &theta.point(), Some(&mut adjoint), workspace).unwrap();
     (value, g.flat())
 }
 
@@ -96,7 +106,12 @@ pub(in crate::terms::filtered) fn close_all(a: &[f64], b: &[f64], relative: f64,
 }
 
 /// Random recordings: participants x modalities with their own clocks, masks, ties, missing streams, repeats.
-pub(in crate::terms::filtered) fn random_problem(seed: u64, factors: usize, runs: usize, jitter: bool) -> (FilteredGp, Theta, Vec<Vec<Observation>>) {
+pub(in crate::terms::filtered) fn random_problem(
+    seed: u64,
+    factors: usize,
+    runs: usize,
+    jitter: bool,
+) -> (FilteredGp, Theta, Vec<Vec<Observation>>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let streams = [(0.9, 11), (1.2, 2), (0.6, 1)];
     let participants = 2;
