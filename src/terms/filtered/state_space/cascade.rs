@@ -116,9 +116,8 @@ impl Cascade {
                     (x[at], x[at + 1]) = ((d * p + c * q) / determinant, (rate * q - c * p) / determinant);
                 }
             }
-            for i in at..at + section.order() {
-                driven += self.drive[i] * x[i];
-            }
+            let own = at..at + section.order();
+            driven += self.drive[own.clone()].iter().zip(&x[own]).map(|(b, x)| b * x).sum::<f64>();
             at += section.order();
         }
         debug_assert!(x.len() == n);
@@ -141,9 +140,8 @@ impl Cascade {
                     (x[at], x[at + 1]) = ((d * p - c * q) / determinant, (rate * q + c * p) / determinant);
                 }
             }
-            for i in at..at + section.order() {
-                driven += self.drive[i] * x[i];
-            }
+            let own = at..at + section.order();
+            driven += self.drive[own.clone()].iter().zip(&x[own]).map(|(b, x)| b * x).sum::<f64>();
         }
     }
 }
