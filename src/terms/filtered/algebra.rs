@@ -10,6 +10,7 @@
 use super::error::TermError;
 use super::node_kernel::{NodeKernel, mirror};
 use super::scalars::{Tiles, packed};
+use super::state_space::Pass;
 use super::triangle;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
@@ -37,7 +38,7 @@ pub struct Workspace {
     /// n x n, lower triangle.
     pub(super) kernel_adjoint: Vec<f64>,
     /// K x K x n: `lower[(c K + a) n + j]` is entry (c, a) of L_j.
-    lower: Vec<f64>,
+    pub(super) lower: Vec<f64>,
     /// n: nodes whose Cholesky factor is not trusted.
     pub(super) cancelled: Vec<bool>,
     /// nK x nK: B, then its Cholesky factor, then (lower triangle) its inverse.
@@ -45,13 +46,14 @@ pub struct Workspace {
     /// nK x nK: inverse of the Cholesky factor.
     inverse_factor: Vec<f64>,
     /// nK: u, then B^{-1} u.
-    solution: Vec<f64>,
+    pub(super) solution: Vec<f64>,
     /// nK: q, factor-major.
     pub(super) weights: Vec<f64>,
     /// n, twice: scratch.
     row: Vec<f64>,
     trace: Vec<f64>,
     scratch: Option<(usize, MemBuffer)>,
+    pub(super) state_space: Pass,
 }
 
 /// Value parts of the node system.
@@ -101,9 +103,8 @@ impl Workspace {
         Self::default()
     }
 
-    /// Bytes held by the buffers over nodes.
-    #[cfg(test)]
-    pub(super) fn node_bytes(&self) -> usize {
+    /// Bytes held by what grows with the number of nodes.
+    pub fn bytes(&self) -> usize {
         let buffers = [
             &self.precision,
             &self.information,
@@ -119,7 +120,7 @@ impl Workspace {
             &self.row,
             &self.trace,
         ];
-        buffers.iter().map(|b| b.len() * size_of::<f64>()).sum()
+        buffers.iter().map(|b| b.len() * size_of::<f64>()).sum::<usize>() + self.state_space.bytes()
     }
 
     /// Zeroes the node statistics for a run of `n` nodes.
@@ -358,7 +359,7 @@ impl Workspace {
 
     /// Turns C_jj L_j into C_jj by back substitution; outside the span of the loadings, where C_jj is never applied,
     /// the columns are zero.
-    fn undo_loading_factor(&mut self, n: usize, factors: usize) {
+    pub(super) fn undo_loading_factor(&mut self, n: usize, factors: usize) {
         for (row, x) in self.covariance.chunks_exact_mut(factors).enumerate() {
             let j = row / factors;
             let lower = |c: usize, a: usize| self.lower[(c * factors + a) * n + j];

@@ -37,6 +37,9 @@ pub enum TermError {
          keep the length scale and the time constants of other responses longer"
     )]
     Unresolved { slot: usize, seconds: f64, shortest: f64 },
+    /// The state-space algebra cannot take a response.
+    #[error("the state-space algebra cannot take the response {family}: {reason}")]
+    Unsupported { family: &'static str, reason: String },
     /// A run, key or noise index that the term does not have.
     #[error("{name} {index} does not exist: there are {count}")]
     NoSuch { name: &'static str, index: usize, count: usize },

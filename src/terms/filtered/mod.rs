@@ -16,6 +16,7 @@ mod layout;
 mod moments;
 mod node_kernel;
 mod scalars;
+mod state_space;
 #[cfg(test)]
 mod tests;
 mod triangle;
@@ -24,6 +25,7 @@ pub use algebra::Workspace;
 pub use error::TermError;
 pub use layout::Observation;
 pub use moments::{Feature, LatentMoments, PathMoments, PredictedMoments};
+pub use state_space::Choice;
 
 use crate::response::Response;
 use covariance::Form;
@@ -93,6 +95,11 @@ pub enum Algebra {
     Dense,
     /// Scalars grouped by node: cubic in nodes times factors, linear in the scalars.
     Grouped,
+    /// A filter and smoother over the nodes: linear in nodes and scalars, cubic in factors times states. Not every
+    /// response has this form.
+    StateSpace,
+    /// Whichever of grouped and state space is expected to be faster, see [`FilteredGp::choose`].
+    Auto,
 }
 
 /// Sizes of a term, known before anything is allocated for it.
@@ -193,6 +200,11 @@ impl FilteredGp {
         match algebra {
             Algebra::Dense => self.dense_log_likelihood(point, adjoint),
             Algebra::Grouped => self.log_likelihood(point, adjoint, workspace),
+            Algebra::StateSpace => self.state_space_log_likelihood(point, adjoint, workspace),
+            Algebra::Auto => {
+                self.check(point)?;
+                self.log_likelihood_by(self.choose(point).algebra, point, adjoint, workspace)
+            }
         }
     }
 
@@ -220,7 +232,7 @@ impl FilteredGp {
         run: usize,
         point: &Point<'_>,
         forms: &[Form],
-        adjoint: Option<&mut Adjoint<'_>>,
+        mut adjoint: Option<&mut Adjoint<'_>>,
         ws: &mut Workspace,
     ) -> Result<f64, TermError> {
         let nodes = &self.runs[run];
@@ -229,10 +241,27 @@ impl FilteredGp {
             return Ok(0.0);
         }
         let solved = self.smooth(run, point, forms, adjoint.is_some(), ws)?;
+        if let Some(adjoint) = adjoint.as_deref_mut() {
+            ws.differentiate(n, k);
+            self.pull(run, point, forms, &ws.kernel, &ws.kernel_adjoint, adjoint);
+        }
+        self.score_scalars(run, point, &solved, adjoint, ws)
+    }
+
+    /// Log likelihood of a run once its nodes are solved: `mean` and, for a gradient, `covariance` of the workspace are
+    /// those of its nodes. Adds the derivatives in loadings, offsets and noise.
+    fn score_scalars(
+        &self,
+        run: usize,
+        point: &Point<'_>,
+        solved: &algebra::Solved,
+        adjoint: Option<&mut Adjoint<'_>>,
+        ws: &mut Workspace,
+    ) -> Result<f64, TermError> {
+        let (nodes, k) = (&self.runs[run], self.factors);
         let mut deviance = solved.log_det + solved.quadratic + nodes.scalars as f64 * (2.0 * std::f64::consts::PI).ln();
         let mut finite = true;
         if let Some(adjoint) = adjoint {
-            ws.differentiate(n, k);
             for block in &nodes.blocks {
                 let variance = point.noise[block.noise];
                 let weight = adjoint.scale / variance;
@@ -243,7 +272,6 @@ impl FilteredGp {
                 adjoint.noise[block.noise] += 0.5 * weight * ((squares + spread) / variance - count);
                 deviance += squares / variance + count * variance.ln();
             }
-            self.pull(run, point, forms, &ws.kernel, &ws.kernel_adjoint, adjoint);
             finite = adjoint.is_finite();
         } else {
             for block in &nodes.blocks {
@@ -329,6 +357,14 @@ impl FilteredGp {
         ws: &mut Workspace,
     ) -> Result<algebra::Solved, TermError> {
         let nodes = &self.runs[run];
+        self.factor_nodes(run, point, ws)?;
+        ws.kernel.fill(nodes, forms, kernel::rate(point.length_scale), slopes);
+        ws.solve(run, nodes.times.len(), self.factors)
+    }
+
+    /// Node statistics of a run that has nodes: L and u of each are left in the workspace.
+    fn factor_nodes(&self, run: usize, point: &Point<'_>, ws: &mut Workspace) -> Result<(), TermError> {
+        let nodes = &self.runs[run];
         let (n, k) = (nodes.times.len(), self.factors);
         ws.begin(n, k);
         for block in &nodes.blocks {
@@ -354,8 +390,7 @@ impl FilteredGp {
                 }
             });
         }
-        ws.kernel.fill(nodes, forms, kernel::rate(point.length_scale), slopes);
-        ws.solve(run, n, k)
+        Ok(())
     }
 
     fn check(&self, point: &Point<'_>) -> Result<(), TermError> {

@@ -20,7 +20,7 @@ fn summary_predicts_the_workspace() {
     let square = (2 * largest * largest + 2 * (3 * largest).pow(2)) * 8;
     let predicted = gp.summary().workspace_bytes;
     assert!(predicted > square && predicted < square + square / 4, "{predicted} against {square}");
-    assert!(ws.node_bytes() <= predicted, "{} against {predicted}", ws.node_bytes());
+    assert!(ws.bytes() <= predicted, "{} against {predicted}", ws.bytes());
 }
 
 #[test]

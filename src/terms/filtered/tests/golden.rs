@@ -50,7 +50,9 @@ fn golden_values_gradients_and_conditionals() {
                 ..Theta::default()
             };
             let theta = shape.with_values(&x);
-            for (name, algebra) in [("dense", Algebra::Dense), ("grouped", Algebra::Grouped)] {
+            let algebras =
+                [("dense", Algebra::Dense), ("grouped", Algebra::Grouped), ("state_space", Algebra::StateSpace)];
+            for (name, algebra) in algebras {
                 let (value, gradient) = evaluate(&gp, algebra, &theta);
                 let golden = if point[name].is_null() { &point["grouped"] } else { &point[name] };
                 close(-value, golden["nll"].as_f64().unwrap(), 1e-12, 0.0, name);
@@ -115,17 +117,19 @@ fn tiny_noise_and_deficient_loadings_match_high_precision() {
             &[read_observations(&case["observations"])],
         )
         .unwrap();
-        let (value, gradient) = evaluate(&gp, Algebra::Grouped, &theta);
         let e = &case["expected"];
         let v = theta.noise[0];
-        let what = format!("{} loadings, noise {v:e}", case["rank"]);
-        close(value, e["log_likelihood"].as_f64().unwrap(), 1e-12, 0.0, &what);
-        let (w, b, n) = (theta.loadings.len(), theta.offsets.len(), theta.noise.len());
-        // Residuals of size sqrt(v) are differences of numbers of size one, and w' C w of size v of products of size one.
-        let (residual, spread) = (3e-14 / v.sqrt(), 5e-16 / v);
-        close_all(&gradient[..w], &numbers(&e["loadings"]), residual, &what);
-        close_all(&gradient[w..w + b], &numbers(&e["offsets"]), residual, &what);
-        close_all(&gradient[w + b..w + b + n], &numbers(&e["noise"]), residual + spread, &what);
-        close_all(&gradient[w + b + n..], &numbers(&e["length_scale"]), 1e-12, &what);
+        for algebra in [Algebra::Grouped, Algebra::StateSpace] {
+            let (value, gradient) = evaluate(&gp, algebra, &theta);
+            let what = format!("{} loadings, noise {v:e}, {algebra:?}", case["rank"]);
+            close(value, e["log_likelihood"].as_f64().unwrap(), 1e-12, 0.0, &what);
+            let (w, b, n) = (theta.loadings.len(), theta.offsets.len(), theta.noise.len());
+            // Residuals of size sqrt(v) are differences of numbers of size one, and w' C w of size v of products of size one.
+            let (residual, spread) = (3e-14 / v.sqrt(), 5e-16 / v);
+            close_all(&gradient[..w], &numbers(&e["loadings"]), residual, &what);
+            close_all(&gradient[w..w + b], &numbers(&e["offsets"]), residual, &what);
+            close_all(&gradient[w + b..w + b + n], &numbers(&e["noise"]), residual + spread, &what);
+            close_all(&gradient[w + b + n..], &numbers(&e["length_scale"]), 1e-12, &what);
+        }
     }
 }

@@ -16,16 +16,16 @@ use rand_chacha::ChaCha8Rng;
 
 /// Parameters and derivatives in owned form.
 #[derive(Debug, Clone, Default)]
-struct Theta {
-    loadings: Vec<f64>,
-    offsets: Vec<f64>,
-    noise: Vec<f64>,
-    responses: Vec<f64>,
-    length_scale: f64,
+pub(in crate::terms::filtered) struct Theta {
+    pub loadings: Vec<f64>,
+    pub offsets: Vec<f64>,
+    pub noise: Vec<f64>,
+    pub responses: Vec<f64>,
+    pub length_scale: f64,
 }
 
 impl Theta {
-    fn point(&self) -> Point<'_> {
+    pub fn point(&self) -> Point<'_> {
         Point {
             loadings: &self.loadings,
             offsets: Some(&self.offsets),
@@ -35,7 +35,7 @@ impl Theta {
         }
     }
 
-    fn flat(&self) -> Vec<f64> {
+    pub fn flat(&self) -> Vec<f64> {
         let mut out = self.loadings.clone();
         out.extend(&self.offsets);
         out.extend(&self.noise);
@@ -44,7 +44,7 @@ impl Theta {
         out
     }
 
-    fn with_values(&self, x: &[f64]) -> Self {
+    pub fn with_values(&self, x: &[f64]) -> Self {
         let (w, rest) = x.split_at(self.loadings.len());
         let (b, rest) = rest.split_at(self.offsets.len());
         let (v, rest) = rest.split_at(self.noise.len());
@@ -65,7 +65,17 @@ fn identity() -> Vec<Response> {
 }
 
 /// Value and flat gradient.
-fn evaluate(gp: &FilteredGp, algebra: Algebra, theta: &Theta) -> (f64, Vec<f64>) {
+pub(in crate::terms::filtered) fn evaluate(gp: &FilteredGp, algebra: Algebra, theta: &Theta) -> (f64, Vec<f64>) {
+    evaluate_in(gp, algebra, theta, &mut Workspace::new())
+}
+
+/// The same in a given workspace.
+pub(in crate::terms::filtered) fn evaluate_in(
+    gp: &FilteredGp,
+    algebra: Algebra,
+    theta: &Theta,
+    workspace: &mut Workspace,
+) -> (f64, Vec<f64>) {
     let mut g = theta.with_values(&vec![0.0; theta.flat().len()]);
     let mut adjoint = Adjoint {
         scale: 1.0,
@@ -75,20 +85,20 @@ fn evaluate(gp: &FilteredGp, algebra: Algebra, theta: &Theta) -> (f64, Vec<f64>)
         responses: &mut g.responses,
         length_scale: &mut g.length_scale,
     };
-    let value = gp.log_likelihood_by(algebra, &theta.point(), Some(&mut adjoint), &mut Workspace::new()).unwrap();
+    let value = gp.log_likelihood_by(algebra, &theta.point(), Some(&mut adjoint), workspace).unwrap();
     (value, g.flat())
 }
 
-fn value(gp: &FilteredGp, theta: &Theta) -> f64 {
+pub(in crate::terms::filtered) fn value(gp: &FilteredGp, theta: &Theta) -> f64 {
     gp.log_likelihood(&theta.point(), None, &mut Workspace::new()).unwrap()
 }
 
-fn close(a: f64, b: f64, relative: f64, absolute: f64, what: &str) {
+pub(in crate::terms::filtered) fn close(a: f64, b: f64, relative: f64, absolute: f64, what: &str) {
     assert!((a - b).abs() <= relative * b.abs() + absolute, "{what}: {a:e} against {b:e}, difference {:e}", a - b);
 }
 
 /// Every entry to `relative` of itself plus `relative` of the largest entry of `b`.
-fn close_all(a: &[f64], b: &[f64], relative: f64, what: &str) {
+pub(in crate::terms::filtered) fn close_all(a: &[f64], b: &[f64], relative: f64, what: &str) {
     assert_eq!(a.len(), b.len());
     let largest = b.iter().fold(0.0f64, |m, x| m.max(x.abs()));
     for (i, (a, b)) in a.iter().zip(b).enumerate() {
@@ -97,7 +107,12 @@ fn close_all(a: &[f64], b: &[f64], relative: f64, what: &str) {
 }
 
 /// Random recordings: participants x modalities with their own clocks, masks, ties, missing streams, repeats.
-fn random_problem(seed: u64, factors: usize, runs: usize, jitter: bool) -> (FilteredGp, Theta, Vec<Vec<Observation>>) {
+pub(in crate::terms::filtered) fn random_problem(
+    seed: u64,
+    factors: usize,
+    runs: usize,
+    jitter: bool,
+) -> (FilteredGp, Theta, Vec<Vec<Observation>>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let streams = [(0.9, 11), (1.2, 2), (0.6, 1)];
     let participants = 2;
