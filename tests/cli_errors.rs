@@ -38,7 +38,6 @@ fn bad_command_lines_are_refused() {
         (&["--max-depth", "21"], &["--max-depth", "between 1 and 20", "21"]),
         (&["--metric", "full"], &["--metric", "diagonal", "dense"]),
         (&["--method", "mams", "--metric", "dense"], &["--metric dense", "--method nuts"]),
-        (&["--method", "nuts", "--metric", "low-rank"], &["--metric low-rank", "--method mams"]),
         (&["--method", "hmc"], &["--method", "nuts", "map", "als"]),
         (&["--device", "cuda:x"], &["cuda:x"]),
         (&["--threads", "100000"], &["--threads", "at most 1024"]),

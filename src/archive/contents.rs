@@ -29,7 +29,7 @@ pub enum Metric {
     Diagonal,
     /// NUTS only.
     Dense,
-    /// A diagonal and a few directions; MAMS only.
+    /// A diagonal and a few directions.
     #[serde(rename = "low-rank")]
     LowRank,
 }

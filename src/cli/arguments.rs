@@ -176,7 +176,7 @@ pub enum MetricChoice {
     Diagonal,
     /// A full covariance matrix; for nuts and few, strongly correlated coordinates.
     Dense,
-    /// A diagonal and a few directions; for mams and correlated coordinates.
+    /// A diagonal and the few strongest correlations.
     LowRank,
 }
 

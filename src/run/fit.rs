@@ -39,8 +39,8 @@ pub enum FitError {
     AlternatingOnly,
     #[error("the coefficient of `balanced_squares` must be positive")]
     NoSquares,
-    #[error("--metric {metric} belongs to --method {of}")]
-    Metric { metric: &'static str, of: &'static str },
+    #[error("--metric dense belongs to --method nuts; with mams, use --metric low-rank")]
+    DenseMams,
     #[error("mams needs two coordinates or more, and this model has one; use --method nuts")]
     OneCoordinate,
     #[error("there is nothing to fit: with these data the model has no coordinates")]
@@ -80,12 +80,7 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
     let gridded = plan.shared.as_ref().is_some_and(|s| s.grid_step.is_some());
     match settings.method {
         Method::Nuts | Method::Mams if plan.model.is_objective() => return Err(FitError::NotADensity { gridded }),
-        Method::Nuts if settings.metric == Metric::LowRank => {
-            return Err(FitError::Metric { metric: "low-rank", of: "mams" });
-        }
-        Method::Mams if settings.metric == Metric::Dense => {
-            return Err(FitError::Metric { metric: "dense", of: "nuts" });
-        }
+        Method::Mams if settings.metric == Metric::Dense => return Err(FitError::DenseMams),
         Method::Mams if plan.dim() == 1 => return Err(FitError::OneCoordinate),
         Method::Als if !gridded => return Err(FitError::NotGridded),
         Method::Map if gridded => return Err(FitError::AlternatingOnly),

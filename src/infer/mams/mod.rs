@@ -3,8 +3,7 @@
 //! The state moves at unit speed along a direction that the gradient turns; the end of a trajectory is accepted or
 //! refused by its energy error. [`Chain::step`] makes one transition and says everything about it; the caller keeps
 //! draws, clocks and files. The parts: `kick` and `integrator` (the motion), `preconditioner` (its coordinates), `flow`
-//! (one trajectory), `lengths` (its random length), `schedule`, `scales`, `low_rank`, `length_tuner` and
-//! `autocorrelation` (warm-up). Robnik, Cohn-Gordon & Seljak 2025 (arXiv 2503.01707).
+//! (one trajectory), `lengths` (its random length), `schedule`, `length_tuner` and `autocorrelation` (warm-up). Robnik, Cohn-Gordon & Seljak 2025 (arXiv 2503.01707).
 
 mod autocorrelation;
 mod flow;
@@ -12,9 +11,7 @@ mod integrator;
 mod kick;
 mod length_tuner;
 mod lengths;
-mod low_rank;
 mod preconditioner;
-mod scales;
 mod schedule;
 mod settings;
 
@@ -33,15 +30,13 @@ pub use lengths::Lengths;
 pub use preconditioner::{Preconditioner, PreconditionerKind};
 pub use settings::{Refresh, Settings};
 
-use super::adapt::DualAveraging;
+use super::adapt::{DualAveraging, MOST_DRAWS, Recent, Scales, first_scales};
 use super::start::{check_start, check_value};
 use crate::graph::LogDensity;
 use flow::{Course, Flow, Outcome, State, refresh};
 use length_tuner::{LengthTuner, first_length};
-use low_rank::Recent;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use scales::{Scales, first_scales};
 use schedule::Schedule;
 
 /// Mean number of steps of a trajectory while the scales are not known yet.
@@ -113,7 +108,7 @@ impl<'a> Chain<'a> {
         flow.precondition(&mut current, |p| *p = Preconditioner::diagonal(scales));
         let (early, recent) = match settings.preconditioner {
             PreconditionerKind::Diagonal => (10, None),
-            PreconditionerKind::LowRank => (20, Some(Recent::new())),
+            PreconditionerKind::LowRank => (20, Some(Recent::new(MOST_DRAWS))),
         };
         let mut chain = Chain {
             flow,
@@ -227,7 +222,7 @@ impl<'a> Chain<'a> {
 
     /// L of the next transition: kept short in early warm-up.
     fn length_now(&self) -> f64 {
-        if self.is_warmup() && self.schedule.is_early(self.completed) {
+        if self.is_warmup() && self.schedule.windows.is_early(self.completed) {
             return self.length.min(EARLY_STEPS * self.step_size);
         }
         self.length
@@ -250,8 +245,8 @@ impl<'a> Chain<'a> {
         let proposed = self.averaging.update(acceptance).min(self.length);
         self.averaging.cap(self.length);
         self.set_step_size(proposed);
-        let mut restarts = self.schedule.ends_early(iteration);
-        if self.schedule.renews_scales(iteration) {
+        let mut restarts = self.schedule.windows.ends_early(iteration);
+        if self.schedule.windows.teaches(iteration) {
             restarts |= self.renew_preconditioner();
         }
         if self.schedule.records(iteration) {
@@ -274,7 +269,7 @@ impl<'a> Chain<'a> {
 
     /// Takes in the current draw; true where the new preconditioner asks for another step size, which is then searched.
     fn renew_preconditioner(&mut self) -> bool {
-        let ends_window = self.schedule.ends_window(self.completed);
+        let ends_window = self.schedule.windows.ends_window(self.completed);
         let Chain { scales, current, flow, faults, .. } = self;
         scales.add(&current.position, &current.gradient);
         let Some(recent) = &mut self.recent else {
@@ -292,7 +287,7 @@ impl<'a> Chain<'a> {
         }
         let mut latest = flow.preconditioner().scales().to_vec();
         scales.write(&mut latest);
-        let renewed = recent.preconditioner(&latest);
+        let renewed = recent.low_rank(&latest);
         scales.end_window();
         recent.end_window();
         match renewed {
@@ -301,7 +296,7 @@ impl<'a> Chain<'a> {
                 faults.metric_failures += 1;
                 return false;
             }
-            Some(Ok(preconditioner)) => flow.precondition(current, |p| *p = preconditioner),
+            Some(Ok(directions)) => flow.precondition(current, |p| *p = Preconditioner::low_rank(latest, directions)),
         }
         // Autocorrelations under the old preconditioner say nothing of the new one.
         self.tuner.clear();

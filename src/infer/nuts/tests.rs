@@ -156,7 +156,7 @@ fn warmup_holds_the_target_acceptance() {
 fn warmup_finds_the_scales_of_an_ill_scaled_normal() {
     let sds = [1e-3, 1.0, 1e3];
     let density = Gaussian::with_sds(&sds);
-    for kind in [MetricKind::Diagonal, MetricKind::Dense] {
+    for kind in [MetricKind::Diagonal, MetricKind::LowRank, MetricKind::Dense] {
         let settings = Settings { warmup: 1000, draws: 200, metric: kind, ..Settings::default() };
         let mut chain = Chain::new(&density, &[1e-3, 1.0, 1e3], settings, rng(5)).unwrap();
         let mut sampling_leapfrogs = 0;

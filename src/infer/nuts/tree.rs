@@ -31,6 +31,11 @@ pub(super) struct Outcome {
     pub energy: f64,
     /// Mean of min(1, exp(H_start - H)) over all points visited, the start left out.
     pub acceptance: f64,
+    /// Mean over the same points of 2 min(1, r) / (1 + r), r = exp(H_start - H): the same whichever way the energy erred,
+    /// so that a chain on its way down does not drive the step up.
+    pub symmetric_acceptance: f64,
+    /// Whether another point than the start was drawn.
+    pub moved: bool,
     /// Completed doublings.
     pub depth: u32,
     pub divergence: Option<Divergence>,
@@ -83,8 +88,9 @@ pub(super) struct Tree {
     whole: Branch,
     /// Parts of the subtree under construction; entry i is reused by every transition.
     stack: Vec<Branch>,
-    /// Sum of the acceptance statistics and number of points of the transition in progress.
+    /// Sums of the acceptance statistics and number of points of the transition in progress.
     acceptance_sum: f64,
+    symmetric_sum: f64,
     visited: u32,
     /// Test of the tests: a fault that the moment checks must find.
     #[cfg(test)]
@@ -99,6 +105,7 @@ impl Tree {
             whole: Branch::default(),
             stack: Vec::new(),
             acceptance_sum: 0.0,
+            symmetric_sum: 0.0,
             visited: 0,
             #[cfg(test)]
             keep_turned_subtrees: false,
@@ -123,6 +130,7 @@ impl Tree {
         self.whole.set_single(Pool::CURRENT, start, 0.0);
         self.pool.hold_single(Pool::CURRENT);
         self.acceptance_sum = 0.0;
+        self.symmetric_sum = 0.0;
         self.visited = 0;
 
         let mut depth = 0;
@@ -152,10 +160,14 @@ impl Tree {
             }
             depth += 1;
         }
+        let moved = self.whole.proposal != Pool::CURRENT;
         self.pool.restart_from(self.whole.proposal);
+        let visited = f64::from(self.visited.max(1));
         Outcome {
             energy,
-            acceptance: self.acceptance_sum / f64::from(self.visited.max(1)),
+            acceptance: self.acceptance_sum / visited,
+            symmetric_acceptance: self.symmetric_sum / visited,
+            moved,
             depth,
             max_depth_reached: !turned && divergence.is_none(),
             divergence,
@@ -194,7 +206,9 @@ impl Tree {
                     rejection,
                 });
             }
-            self.acceptance_sum += if error > 0.0 { (-error).exp() } else { 1.0 };
+            let smaller = (-error.abs()).exp();
+            self.acceptance_sum += if error > 0.0 { smaller } else { 1.0 };
+            self.symmetric_sum += 2.0 * smaller / (1.0 + smaller);
             if height == self.stack.len() {
                 self.stack.push(Branch::default());
             }
