@@ -54,8 +54,7 @@ pub fn run(target: &Target, sampler: Sampler, seed: u64) -> Run {
     let begin = thread_seconds();
     let density = density(target);
     let dim = density.dim();
-    let mut out =
-        Run { chains: Vec::new(), dim, warmup_gradients: 0, gradients: 0, seconds: 0.0, divergences: 0 };
+    let mut out = Run { chains: Vec::new(), dim, warmup_gradients: 0, gradients: 0, seconds: 0.0, divergences: 0 };
     for (chain, start) in (0..).zip(starts(dim, seed)) {
         let rng = stream(seed, chain, Purpose::Sampling);
         let mut draws = Vec::with_capacity(DRAWS * dim);

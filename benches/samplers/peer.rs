@@ -51,8 +51,7 @@ pub fn run(target: &Target, low_rank: bool, seed: u64) -> Run {
     let begin = thread_seconds();
     let density = Density::of(target);
     let dim = density.dim();
-    let mut out =
-        Run { chains: Vec::new(), dim, warmup_gradients: 0, gradients: 0, seconds: 0.0, divergences: 0 };
+    let mut out = Run { chains: Vec::new(), dim, warmup_gradients: 0, gradients: 0, seconds: 0.0, divergences: 0 };
     for (chain, start) in (0..).zip(starts(dim, seed)) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed * 1000 + chain);
         let math = CpuMath::new(density.clone());

@@ -34,6 +34,17 @@ pub enum Metric {
     LowRank,
 }
 
+/// Where chains start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Init {
+    /// Uniform on (-2, 2) in unconstrained coordinates; around the mode for a shared response.
+    #[default]
+    Random,
+    /// Over-dispersed draws of the normal approximations that climbs from random points pass through.
+    Pathfinder,
+}
+
 /// Number of threads; 0 takes one per core.
 pub type Threads = usize;
 
@@ -51,6 +62,8 @@ pub struct Settings {
     pub target_accept: f64,
     pub max_depth: u32,
     pub metric: Metric,
+    #[serde(default)]
+    pub init: Init,
     /// Starts of the mode search, or restarts of the alternating steps.
     pub starts: usize,
     pub max_iterations: usize,
@@ -71,6 +84,7 @@ impl Default for Settings {
             target_accept: 0.8,
             max_depth: 10,
             metric: Metric::Diagonal,
+            init: Init::Random,
             starts: 4,
             max_iterations: 10_000,
             standard_errors: false,

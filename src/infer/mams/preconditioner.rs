@@ -109,7 +109,8 @@ mod tests {
                 dense[i][j] = scales[i] * (f64::from(u8::from(i == j)) + inner);
             }
         }
-        let p = Preconditioner::low_rank(scales.clone(), Directions { rows: directions, variances: variances.to_vec() });
+        let p =
+            Preconditioner::low_rank(scales.clone(), Directions { rows: directions, variances: variances.to_vec() });
         assert_eq!((p.dim(), p.rank(), p.scales()), (3, 2, &scales[..]));
         let (v, from) = ([0.3, -1.2, 0.7], [1.0, 2.0, 3.0]);
         let (mut pulled, mut drifted) = ([0.0; 3], [0.0; 3]);

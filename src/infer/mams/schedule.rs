@@ -27,8 +27,7 @@ impl Schedule {
     }
 
     pub fn tunes_length(&self, iteration: usize) -> bool {
-        self.windows.ends_teaching(iteration)
-            || (self.windows.teaches(iteration) && iteration + 1 == self.first_tuning)
+        self.windows.ends_teaching(iteration) || (self.windows.teaches(iteration) && iteration + 1 == self.first_tuning)
     }
 
     /// The averaged step is taken over.
