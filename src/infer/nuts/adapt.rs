@@ -19,7 +19,7 @@ pub(in crate::infer) struct Learner {
 
 /// What became of the metric after a draw.
 #[derive(Debug, PartialEq)]
-pub(super) enum Learnt {
+pub(in crate::infer) enum Learnt {
     /// It stays.
     Nothing,
     /// A new one that differs little from the one before.

@@ -201,6 +201,12 @@ impl<'a> Chain<'a> {
         self.faults
     }
 
+    /// What has been learnt, for a sampler that takes over at the current position.
+    pub(super) fn hand_over(self) -> HandOver {
+        let Chain { tree, learner, scales, .. } = self;
+        HandOver { gradient: tree.current().gradient.clone(), learner, scales }
+    }
+
     fn adapt(&mut self, outcome: &Outcome) {
         self.faults.count_divergence(outcome.divergence.is_some());
         let iteration = self.completed;
@@ -240,6 +246,15 @@ impl<'a> Chain<'a> {
     fn set_step_size(&mut self, step: f64) {
         self.step_size = self.faults.clamp_step(step);
     }
+}
+
+/// What a chain leaves to a sampler that takes over at its position.
+pub(super) struct HandOver {
+    /// At the current position, length d.
+    pub gradient: Vec<f64>,
+    pub learner: Learner,
+    /// Scales of the coordinates as far as they are known, length d.
+    pub scales: Vec<f64>,
 }
 
 fn check(settings: &Settings) -> Result<(), StartError> {

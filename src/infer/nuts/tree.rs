@@ -279,17 +279,25 @@ fn turns(pool: &Pool, left: &Branch, right: &Branch) -> bool {
     let (c, e) = (pool.point(right.first), pool.point(right.last));
     let (va, vb, vc, ve) = (&a.velocity[..d], &b.velocity[..d], &c.velocity[..d], &e.velocity[..d]);
     let (pb, pc) = (&b.momentum[..d], &c.momentum[..d]);
-    let mut s = [0.0; 6];
-    for i in 0..d {
+    // Two running sums per criterion, so that both halves of a vector register are in use.
+    let mut s = [[0.0; 2]; 6];
+    let mut add = |i: usize, k: usize| {
         let whole = rho_l[i] + rho_r[i];
         let left_and_first = rho_l[i] + pc[i];
         let last_and_right = pb[i] + rho_r[i];
-        s[0] += va[i] * whole;
-        s[1] += ve[i] * whole;
-        s[2] += va[i] * left_and_first;
-        s[3] += vc[i] * left_and_first;
-        s[4] += vb[i] * last_and_right;
-        s[5] += ve[i] * last_and_right;
+        s[0][k] += va[i] * whole;
+        s[1][k] += ve[i] * whole;
+        s[2][k] += va[i] * left_and_first;
+        s[3][k] += vc[i] * left_and_first;
+        s[4][k] += vb[i] * last_and_right;
+        s[5][k] += ve[i] * last_and_right;
+    };
+    for i in (0..d / 2).map(|pair| 2 * pair) {
+        add(i, 0);
+        add(i + 1, 1);
     }
-    !s.iter().all(|&x| x > 0.0)
+    if d % 2 == 1 {
+        add(d - 1, 0);
+    }
+    !s.iter().all(|x| x[0] + x[1] > 0.0)
 }
