@@ -56,7 +56,7 @@ fn every_option_changes_the_stored_fit() {
     let mut seen: BTreeSet<String> = OUTSIDE.map(String::from).into();
 
     // Options of the sampler change its draws too; threads and device must not, up to rounding.
-    let sampler: [(&[&str], bool); 10] = [
+    let sampler: [(&[&str], bool); 12] = [
         (&["--chains", "3"], true),
         (&["--warmup", "151"], true),
         (&["--draws", "31"], true),
@@ -64,6 +64,8 @@ fn every_option_changes_the_stored_fit() {
         (&["--target-accept", "0.9"], true),
         (&["--max-depth", "1"], true),
         (&["--metric", "dense"], true),
+        (&["--metric", "low-rank"], true),
+        (&["--init", "pathfinder"], true),
         (&["--threads", "2"], false),
         (&["--starts", "5"], false),
         (&["--max-iterations", "77"], false),

@@ -7,7 +7,7 @@ mod common {
 
 use common::arrays::arrays;
 use common::plan::plan;
-use msrm::archive::{Method, Metric, Mode, Outcome, Settings};
+use msrm::archive::{Init, Method, Metric, Mode, Outcome, Settings};
 use msrm::bind::{Input, Plan};
 use msrm::data::{Options, load};
 use msrm::graph::{Tape, lower};
@@ -32,6 +32,7 @@ fn settings(method: Method) -> Settings {
         target_accept: 0.8,
         max_depth: 10,
         metric: Metric::Diagonal,
+        init: Init::Random,
         starts: 4,
         max_iterations: 10_000,
         standard_errors: true,

@@ -10,7 +10,7 @@ mod arrays;
 mod plan;
 
 use arrays::arrays;
-use msrm::archive::{Archive, Draws, FORMAT, Method, Metric, Outcome, Settings};
+use msrm::archive::{Archive, Draws, FORMAT, Init, Method, Metric, Outcome, Settings};
 use msrm::diagnose::mcse::mcse_mean;
 use msrm::diagnose::{Draws as CheckedDraws, summarize};
 use msrm::report::summarize_archive;
@@ -32,13 +32,16 @@ const LARGEST_R_HAT: f64 = 1.01;
 struct Choices {
     method: Method,
     metric: Metric,
+    init: Init,
     draws: usize,
     target_accept: f64,
 }
 
 /// Enough draws for the Monte Carlo error of a 5 % quantile to stay well below [`QUANTILE`] at any seed.
-const USUAL: Choices = Choices { method: Method::Nuts, metric: Metric::Diagonal, draws: 4000, target_accept: 0.8 };
+const USUAL: Choices =
+    Choices { method: Method::Nuts, metric: Metric::Diagonal, init: Init::Random, draws: 4000, target_accept: 0.8 };
 const DENSE: Choices = Choices { metric: Metric::Dense, ..USUAL };
+const LOW_RANK: Choices = Choices { metric: Metric::LowRank, ..USUAL };
 /// Draws of MAMS are cheaper and less independent.
 const MAMS: Choices = Choices { method: Method::Mams, draws: 12_000, target_accept: 0.8, ..USUAL };
 
@@ -59,6 +62,7 @@ fn settings(choices: &Choices) -> Settings {
         target_accept: choices.target_accept,
         max_depth: 10,
         metric: choices.metric,
+        init: choices.init,
         starts: 1,
         max_iterations: 1,
         standard_errors: false,
@@ -197,6 +201,37 @@ fn diamonds() {
 #[test]
 fn eight_schools_noncentered_by_mams() {
     check("eight_schools_noncentered", &Choices { target_accept: 0.95, ..MAMS });
+}
+
+#[test]
+fn kilpisjarvi_by_mams() {
+    check("kilpisjarvi", &Choices { metric: Metric::LowRank, ..MAMS });
+}
+
+#[test]
+fn linear_regression_with_correlated_columns_by_mams() {
+    check("sblrc_blr", &MAMS);
+}
+
+#[test]
+fn linear_regression_with_independent_columns_by_mams() {
+    check("sblri_blr", &MAMS);
+}
+
+#[test]
+fn kidscore_interaction_by_mams() {
+    check("kidscore_interaction", &Choices { metric: Metric::LowRank, ..MAMS });
+}
+
+#[test]
+fn linear_regression_from_pathfinder_starts() {
+    check("sblrc_blr", &Choices { init: Init::Pathfinder, ..USUAL });
+}
+
+#[test]
+fn low_rank_metrics_of_nuts() {
+    check("kilpisjarvi", &LOW_RANK);
+    check("sblrc_blr", &LOW_RANK);
 }
 
 /// A check that passes whatever is drawn would be worth nothing: draws of a slightly different model must fail it.

@@ -30,9 +30,20 @@ pub enum Metric {
     Diagonal,
     /// NUTS only.
     Dense,
-    /// A diagonal and a few directions; MAMS only.
+    /// A diagonal and a few directions.
     #[serde(rename = "low-rank")]
     LowRank,
+}
+
+/// Where chains start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Init {
+    /// Uniform on (-2, 2) in unconstrained coordinates; around the mode for a shared response.
+    #[default]
+    Random,
+    /// Over-dispersed draws of the normal approximations that climbs from random points pass through.
+    Pathfinder,
 }
 
 /// Number of threads; 0 takes one per core.
@@ -52,6 +63,8 @@ pub struct Settings {
     pub target_accept: f64,
     pub max_depth: u32,
     pub metric: Metric,
+    #[serde(default)]
+    pub init: Init,
     /// Starts of the mode search, or restarts of the alternating steps.
     pub starts: usize,
     pub max_iterations: usize,
@@ -72,6 +85,7 @@ impl Default for Settings {
             target_accept: 0.8,
             max_depth: 10,
             metric: Metric::Diagonal,
+            init: Init::Random,
             starts: 4,
             max_iterations: 10_000,
             standard_errors: false,

@@ -5,8 +5,8 @@ mod folder;
 mod tables;
 
 pub use contents::{
-    Archive, Calibrated, ChainDraws, Draws, FORMAT, InputFile, LatentSeries, Method, Metric, Mode, Outcome, Quantity,
-    Restart, Settings, Threads,
+    Archive, Calibrated, ChainDraws, Draws, FORMAT, Init, InputFile, LatentSeries, Method, Metric, Mode, Outcome,
+    Quantity, Restart, Settings, Threads,
 };
 pub use folder::{ArchiveError, check_target, digest, plan_digest, read, write};
 pub use tables::{check_file, check_tables, write_file, write_tables};

@@ -1,6 +1,6 @@
 //! The flags of every verb.
 
-use crate::archive::{Method, Metric};
+use crate::archive::{Init, Method, Metric};
 use crate::bind::Constants;
 use crate::data::Duplicates;
 use crate::run::evaluate::{self, Scheme};
@@ -176,7 +176,7 @@ pub enum MetricChoice {
     Diagonal,
     /// A full covariance matrix; for nuts and few, strongly correlated coordinates.
     Dense,
-    /// A diagonal and a few directions; for mams and correlated coordinates.
+    /// A diagonal and the few strongest correlations.
     LowRank,
 }
 
@@ -186,6 +186,24 @@ impl From<MetricChoice> for Metric {
             MetricChoice::Diagonal => Metric::Diagonal,
             MetricChoice::Dense => Metric::Dense,
             MetricChoice::LowRank => Metric::LowRank,
+        }
+    }
+}
+
+/// `--init`
+#[derive(Clone, Copy, ValueEnum)]
+pub enum InitChoice {
+    /// Uniform on (-2, 2) in unconstrained coordinates; around the mode for a shared response.
+    Random,
+    /// Near the mass of the posterior, by the Pathfinder algorithm.
+    Pathfinder,
+}
+
+impl From<InitChoice> for Init {
+    fn from(choice: InitChoice) -> Init {
+        match choice {
+            InitChoice::Random => Init::Random,
+            InitChoice::Pathfinder => Init::Pathfinder,
         }
     }
 }
@@ -218,6 +236,9 @@ pub struct FitArguments {
     /// Form of the mass matrix.
     #[arg(long, value_enum, default_value = "diagonal")]
     pub metric: MetricChoice,
+    /// Where the chains of nuts and mams start.
+    #[arg(long, value_enum, default_value = "random")]
+    pub init: InitChoice,
     /// Starts of a mode search, or restarts of alternating steps.
     #[arg(long, default_value_t = 4)]
     pub starts: usize,

@@ -71,6 +71,7 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
         }),
         max_depth: arguments.max_depth,
         metric: arguments.metric.into(),
+        init: arguments.init.into(),
         starts: arguments.starts,
         max_iterations: arguments.max_iterations.unwrap_or(default_iterations),
         standard_errors: arguments.standard_errors,

@@ -1,9 +1,10 @@
-//! MAP, NUTS and MAMS over a `LogDensity`: pure steps, no input or output.
+//! MAP, NUTS, MAMS and Pathfinder over a `LogDensity`: pure steps, no input or output.
 
 mod adapt;
 pub mod mams;
 pub mod nuts;
 pub mod optimize;
+pub mod pathfinder;
 mod start;
 mod transition;
 

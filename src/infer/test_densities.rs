@@ -95,3 +95,41 @@ impl<F: Fn(&[f64], &mut [f64]) -> Result<f64, Rejection> + Sync> Evaluator for &
         (self.function)(x, gradient)
     }
 }
+
+/// A gentle funnel: v standard normal, and `dim` - 1 coordinates x with standard deviations exp(v / 2).
+pub fn funnel(dim: usize) -> Box<dyn LogDensity> {
+    Box::new(Custom {
+        dim,
+        function: move |x: &[f64], g: &mut [f64]| {
+            let precision = (-x[0]).exp();
+            let squares: f64 = x[1..].iter().map(|x| x * x).sum();
+            g[0] = -x[0] + 0.5 * precision * squares - 0.5 * (dim - 1) as f64;
+            g[1..].iter_mut().zip(&x[1..]).for_each(|(g, x)| *g = -precision * x);
+            Ok(-0.5 * x[0] * x[0] - 0.5 * precision * squares - 0.5 * (dim - 1) as f64 * x[0])
+        },
+    })
+}
+
+/// A banana: a standard normal x and, around x^2 / 2, another coordinate of standard deviation one.
+pub fn banana() -> Box<dyn LogDensity> {
+    Box::new(Custom {
+        dim: 2,
+        function: |x: &[f64], g: &mut [f64]| {
+            let off = x[1] - 0.5 * x[0] * x[0];
+            g[0] = -x[0] + x[0] * off;
+            g[1] = -off;
+            Ok(-0.5 * x[0] * x[0] - 0.5 * off * off)
+        },
+    })
+}
+
+/// Draws of these two as independent standard normals, which they are after a change of coordinates.
+pub fn standardised(name: &str, x: &[f64]) -> Vec<f64> {
+    match name {
+        "funnel" => {
+            let scale = (-0.5 * x[0]).exp();
+            std::iter::once(x[0]).chain(x[1..].iter().map(|x| scale * x)).collect()
+        }
+        _ => vec![x[0], x[1] - 0.5 * x[0] * x[0]],
+    }
+}

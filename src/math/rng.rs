@@ -12,6 +12,8 @@ pub enum Purpose {
     Sampling = 2,
     /// Draws from prior or predictive distributions.
     Prediction = 3,
+    /// The climbs that look for starting points.
+    Climb = 4,
 }
 
 /// The generator for one chain (or restart) and one purpose. All 256 key bits are set from the three numbers.

@@ -62,8 +62,9 @@ impl<'a> Engine<'a> {
             target_accept: settings.target_accept,
             max_depth: settings.max_depth,
             metric: match settings.metric {
+                Metric::Diagonal => nuts::MetricKind::Diagonal,
+                Metric::LowRank => nuts::MetricKind::LowRank,
                 Metric::Dense => nuts::MetricKind::Dense,
-                Metric::Diagonal | Metric::LowRank => nuts::MetricKind::Diagonal,
             },
             ..nuts::Settings::default()
         };
@@ -136,7 +137,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The diagonal of the inverse mass, or the whole matrix row by row; for MAMS the squared scales.
+    /// The diagonal of the inverse mass, or the whole matrix row by row if it is dense; for MAMS the squared scales.
     pub fn inverse_mass(&self) -> Vec<f64> {
         match self {
             Engine::Nuts(chain) => chain.metric().inverse_mass().to_vec(),

@@ -5,13 +5,14 @@ use super::progress::Reporting;
 use super::sample::Sampler;
 use super::start::{NoStart, random_start};
 use super::{alternate, mode};
-use crate::archive::{Method, Metric, Outcome, Settings};
+use crate::archive::{Init, Method, Metric, Outcome, Settings};
 use crate::bind::{EvaluateError, Plan};
 use crate::graph::{
     BurnDensity, Coordinates, Device, DeviceError, Group, LogDensity, LowerError, Physical, Rejection, Unconstrained,
     lower,
 };
 use crate::infer::optimize::{LaplaceError, MultistartError};
+use crate::infer::pathfinder::{self, PathfinderError};
 use crate::math::rng::{Purpose, stream};
 use crate::terms::filtered::TermError;
 use crate::terms::gridded::GriddedError;
@@ -39,14 +40,18 @@ pub enum FitError {
     AlternatingOnly,
     #[error("the coefficient of `balanced_squares` must be positive")]
     NoSquares,
-    #[error("--metric {metric} belongs to --method {of}")]
-    Metric { metric: &'static str, of: &'static str },
+    #[error("--metric dense belongs to --method nuts; with mams, use --metric low-rank")]
+    DenseMams,
     #[error("mams needs two coordinates or more, and this model has one; use --method nuts")]
     OneCoordinate,
     #[error("there is nothing to fit: with these data the model has no coordinates")]
     NoCoordinates,
     #[error(transparent)]
     NoStart(#[from] NoStart),
+    #[error("--init pathfinder chooses starts for --method nuts and mams on a model without a recording")]
+    Init,
+    #[error("chain {chain}: {error}")]
+    Pathfinder { chain: u64, error: PathfinderError },
     #[error(transparent)]
     Multistart(#[from] MultistartError),
     #[error("standard errors: {0}")]
@@ -80,12 +85,12 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
     let gridded = plan.shared.as_ref().is_some_and(|s| s.grid_step.is_some());
     match settings.method {
         Method::Nuts | Method::Mams if plan.model.is_objective() => return Err(FitError::NotADensity { gridded }),
-        Method::Nuts if settings.metric == Metric::LowRank => {
-            return Err(FitError::Metric { metric: "low-rank", of: "mams" });
+        _ if settings.init == Init::Pathfinder
+            && (plan.shared.is_some() || !matches!(settings.method, Method::Nuts | Method::Mams)) =>
+        {
+            return Err(FitError::Init);
         }
-        Method::Mams if settings.metric == Metric::Dense => {
-            return Err(FitError::Metric { metric: "dense", of: "nuts" });
-        }
+        Method::Mams if settings.metric == Metric::Dense => return Err(FitError::DenseMams),
         Method::Mams if plan.dim() == 1 => return Err(FitError::OneCoordinate),
         Method::Als if !gridded => return Err(FitError::NotGridded),
         Method::Map if gridded => return Err(FitError::AlternatingOnly),
@@ -140,7 +145,7 @@ pub fn fit(plan: &Plan, settings: &Settings, stop: &AtomicBool, reporting: Repor
     })
 }
 
-/// One unconstrained start per chain: random, or around the modes of a shared-response density, where random loadings
+/// One unconstrained start per chain: random, by a climb of its own, or around the modes of a shared-response density, where random loadings
 /// would leave the chains in mirror images of each other.
 fn chain_starts(
     plan: &Plan,
@@ -152,9 +157,18 @@ fn chain_starts(
     reporting: Reporting,
 ) -> Result<Vec<Vec<f64>>, FitError> {
     if plan.shared.is_none() {
-        let starts: Result<Vec<_>, NoStart> =
-            (0..settings.chains as u64).map(|chain| random_start(density, settings.seed, chain)).collect();
-        return Ok(starts?);
+        let start = |chain: u64| {
+            let random = random_start(density, settings.seed, chain)?;
+            if settings.init == Init::Random {
+                return Ok(random);
+            }
+            let mut rng = stream(settings.seed, chain, Purpose::Climb);
+            match pathfinder::start(density, &random, &mut rng) {
+                Ok(found) => Ok(found.position),
+                Err(error) => Err(FitError::Pathfinder { chain: chain + 1, error }),
+            }
+        };
+        return (0..settings.chains as u64).map(start).collect();
     }
     let result = mode::climb(plan, &*density.physical, coordinates, settings, threads, stop, reporting)?;
     let mode = coordinates.interior(&result.best().x);

@@ -3,6 +3,7 @@
 use super::flow::{Course, Flow, State, refresh};
 use super::*;
 use crate::graph::Rejection;
+use crate::infer::adapt::Directions;
 use crate::infer::test_densities::{Custom, Gaussian, Quartic};
 use rand::SeedableRng;
 
@@ -16,7 +17,7 @@ fn preconditioners() -> [Preconditioner; 2] {
     let h = 0.5f64.sqrt();
     [
         Preconditioner::diagonal(vec![0.7, 1.0, 1.5]),
-        Preconditioner::low_rank(vec![0.7, 1.0, 1.5], vec![h, 0.0, h], &[4.0]),
+        Preconditioner::low_rank(vec![0.7, 1.0, 1.5], Directions { rows: vec![h, 0.0, h], variances: vec![4.0] }),
     ]
 }
 

@@ -3,18 +3,17 @@
 //! The state moves at unit speed along a direction that the gradient turns; the end of a trajectory is accepted or
 //! refused by its energy error. [`Chain::step`] makes one transition and says everything about it; the caller keeps
 //! draws, clocks and files. The parts: `kick` and `integrator` (the motion), `preconditioner` (its coordinates), `flow`
-//! (one trajectory), `lengths` (its random length), `schedule`, `scales`, `low_rank`, `length_tuner` and
-//! `autocorrelation` (warm-up). Robnik, Cohn-Gordon & Seljak 2025 (arXiv 2503.01707).
+//! (one trajectory), `lengths` (its random length), `descent`, `schedule`, `length_tuner` and `autocorrelation`
+//! (warm-up). Robnik, Cohn-Gordon & Seljak 2025 (arXiv 2503.01707).
 
 mod autocorrelation;
+mod descent;
 mod flow;
 mod integrator;
 mod kick;
 mod length_tuner;
 mod lengths;
-mod low_rank;
 mod preconditioner;
-mod scales;
 mod schedule;
 mod settings;
 
@@ -33,15 +32,15 @@ pub use lengths::Lengths;
 pub use preconditioner::{Preconditioner, PreconditionerKind};
 pub use settings::{Refresh, Settings};
 
-use super::adapt::DualAveraging;
+use super::adapt::{DualAveraging, MOST_DRAWS, Recent, Scales, first_scales};
+use super::nuts::HandOver;
 use super::start::{check_start, check_value};
 use crate::graph::LogDensity;
+use descent::Descent;
 use flow::{Course, Flow, Outcome, State, refresh};
 use length_tuner::{LengthTuner, first_length};
-use low_rank::Recent;
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use scales::{Scales, first_scales};
 use schedule::Schedule;
 
 /// Mean number of steps of a trajectory while the scales are not known yet.
@@ -53,13 +52,14 @@ pub struct Transition {
     pub phase: Phase,
     /// Log density at the new position.
     pub log_density: f64,
-    /// W, the energy error of the trajectory; `+inf` where it broke off.
+    /// W, the energy error of the trajectory; `+inf` where it broke off. Of the No-U-Turn transitions with which warm-up
+    /// begins, whose acceptance is a mean, that to which it belongs.
     pub energy_error: f64,
     /// min(1, exp(-W)), the probability with which the end of the trajectory was accepted; 0 where a gradient was too
     /// strong for the step to be followed in double precision.
     pub acceptance: f64,
     pub accepted: bool,
-    /// Steps that the trajectory was to take, each of one to five gradients.
+    /// Steps that the trajectory was to take, each of one to five gradients; all gradients of a No-U-Turn tree.
     pub steps: u32,
     /// Gradients evaluated since the last transition, those of the start and of step size searches included.
     pub gradients: u32,
@@ -72,6 +72,8 @@ pub struct Transition {
 
 /// One Markov chain. The same density, start, settings and generator give the same draws.
 pub struct Chain<'a> {
+    /// The beginning of warm-up, until it is over.
+    descent: Option<Box<Descent<'a>>>,
     flow: Flow<'a>,
     current: State,
     proposal: State,
@@ -97,7 +99,7 @@ impl<'a> Chain<'a> {
         density: &'a dyn LogDensity,
         start: &[f64],
         settings: Settings,
-        rng: ChaCha8Rng,
+        mut rng: ChaCha8Rng,
     ) -> Result<Chain<'a>, StartError> {
         settings.check()?;
         let dim = density.dim();
@@ -107,15 +109,19 @@ impl<'a> Chain<'a> {
         }
         let mut current = State::at(start);
         let mut flow = Flow::new(density.evaluator(), Preconditioner::diagonal(vec![1.0; dim]));
-        flow.evaluate(&mut current)?;
-        check_value(current.log_density, &current.gradient)?;
-        let scales = first_scales(&current.gradient);
-        flow.precondition(&mut current, |p| *p = Preconditioner::diagonal(scales));
+        let descent = Descent::new(density, start, &settings, ChaCha8Rng::from_rng(&mut rng))?.map(Box::new);
+        if descent.is_none() {
+            flow.evaluate(&mut current)?;
+            check_value(current.log_density, &current.gradient)?;
+            let scales = first_scales(&current.gradient);
+            flow.precondition(&mut current, |p| *p = Preconditioner::diagonal(scales));
+        }
         let (early, recent) = match settings.preconditioner {
             PreconditionerKind::Diagonal => (10, None),
-            PreconditionerKind::LowRank => (20, Some(Recent::new())),
+            PreconditionerKind::LowRank => (20, Some(Recent::new(MOST_DRAWS))),
         };
         let mut chain = Chain {
+            descent,
             flow,
             proposal: current.clone(),
             current,
@@ -133,13 +139,18 @@ impl<'a> Chain<'a> {
             faults: WarmupFaults::default(),
             settings,
         };
-        chain.search_step_size();
-        chain.averaging = DualAveraging::new(chain.settings.target_accept, chain.step_size);
+        match &chain.descent {
+            Some(descent) => chain.step_size = descent.chain.step_size(),
+            None => chain.begin(),
+        }
         Ok(chain)
     }
 
     /// Makes one transition. During warm-up it also adapts; after [`Chain::is_finished`] it goes on drawing.
     pub fn step(&mut self) -> Transition {
+        if let Some(descent) = self.descent.take() {
+            return self.descend(descent);
+        }
         let warmup = self.is_warmup();
         let step_size = self.step_size;
         let length = self.length_now();
@@ -225,9 +236,68 @@ impl<'a> Chain<'a> {
         self.faults
     }
 
+    /// Makes one of the transitions with which warm-up begins, and takes over after the last.
+    fn descend(&mut self, mut descent: Box<Descent<'a>>) -> Transition {
+        let (t, arrived) = descent.step();
+        let chain = &descent.chain;
+        let accepted = self.current.position != chain.position();
+        self.current.position.copy_from_slice(chain.position());
+        self.current.log_density = chain.log_density();
+        self.faults = chain.warmup_faults();
+        self.step_size = chain.step_size();
+        self.completed += 1;
+        if arrived {
+            self.take_over(descent.chain.hand_over());
+        } else {
+            self.descent = Some(descent);
+        }
+        Transition {
+            phase: Phase::Warmup,
+            log_density: t.log_density,
+            energy_error: -t.acceptance.ln(),
+            acceptance: t.acceptance,
+            accepted,
+            steps: t.leapfrogs,
+            gradients: t.leapfrogs + self.flow.take_evaluations(),
+            divergence: t.divergence,
+            step_size: t.step_size,
+            length: self.length,
+        }
+    }
+
+    /// Goes on from where the descent ended, with the metric it has learnt.
+    fn take_over(&mut self, left: HandOver) {
+        self.current.gradient = left.gradient;
+        self.scales = left.learner.scales;
+        let directions = match &left.learner.recent {
+            None => None,
+            Some(recent) => recent.low_rank(&left.scales),
+        };
+        if self.recent.is_some() {
+            self.recent = left.learner.recent;
+        }
+        let preconditioner = match directions {
+            Some(Ok(directions)) => Preconditioner::low_rank(left.scales, directions),
+            Some(Err(_)) => {
+                self.faults.metric_failures += 1;
+                Preconditioner::diagonal(left.scales)
+            }
+            None => Preconditioner::diagonal(left.scales),
+        };
+        self.flow.precondition(&mut self.current, |p| *p = preconditioner);
+        self.step_size = 1.0;
+        self.begin();
+    }
+
+    /// Finds a first step size at the current state.
+    fn begin(&mut self) {
+        self.search_step_size();
+        self.averaging = DualAveraging::new(self.settings.target_accept, self.step_size);
+    }
+
     /// L of the next transition: kept short in early warm-up.
     fn length_now(&self) -> f64 {
-        if self.is_warmup() && self.schedule.is_early(self.completed) {
+        if self.is_warmup() && self.schedule.windows.is_early(self.completed) {
             return self.length.min(EARLY_STEPS * self.step_size);
         }
         self.length
@@ -250,8 +320,8 @@ impl<'a> Chain<'a> {
         let proposed = self.averaging.update(acceptance).min(self.length);
         self.averaging.cap(self.length);
         self.set_step_size(proposed);
-        let mut restarts = self.schedule.ends_early(iteration);
-        if self.schedule.renews_scales(iteration) {
+        let mut restarts = self.schedule.windows.ends_early(iteration);
+        if self.schedule.windows.teaches(iteration) {
             restarts |= self.renew_preconditioner();
         }
         if self.schedule.records(iteration) {
@@ -274,7 +344,7 @@ impl<'a> Chain<'a> {
 
     /// Takes in the current draw; true where the new preconditioner asks for another step size, which is then searched.
     fn renew_preconditioner(&mut self) -> bool {
-        let ends_window = self.schedule.ends_window(self.completed);
+        let ends_window = self.schedule.windows.ends_window(self.completed);
         let Chain { scales, current, flow, faults, .. } = self;
         scales.add(&current.position, &current.gradient);
         let Some(recent) = &mut self.recent else {
@@ -292,7 +362,7 @@ impl<'a> Chain<'a> {
         }
         let mut latest = flow.preconditioner().scales().to_vec();
         scales.write(&mut latest);
-        let renewed = recent.preconditioner(&latest);
+        let renewed = recent.low_rank(&latest);
         scales.end_window();
         recent.end_window();
         match renewed {
@@ -301,7 +371,7 @@ impl<'a> Chain<'a> {
                 faults.metric_failures += 1;
                 return false;
             }
-            Some(Ok(preconditioner)) => flow.precondition(current, |p| *p = preconditioner),
+            Some(Ok(directions)) => flow.precondition(current, |p| *p = Preconditioner::low_rank(latest, directions)),
         }
         // Autocorrelations under the old preconditioner say nothing of the new one.
         self.tuner.clear();

@@ -4,7 +4,7 @@
 use super::flow::{Course, Flow, State, refresh};
 use super::*;
 use crate::infer::moment_check::{demand, scores, worst};
-use crate::infer::test_densities::Gaussian;
+use crate::infer::test_densities::{Gaussian, banana, funnel, standardised};
 use rand::SeedableRng;
 
 const ALL: [Integrator; 3] = [Integrator::Leapfrog, Integrator::MinimalNorm, Integrator::FourthOrder];
@@ -110,6 +110,29 @@ fn correlated_pairs_for_every_integrator_and_variant() {
                 };
                 check(&Gaussian::correlated(0.9), 0.9, &settings, 77, 1e5);
             }
+        }
+    }
+}
+
+#[test]
+fn curved_densities_keep_their_moments() {
+    for (preconditioner, integrator) in
+        [(PreconditionerKind::Diagonal, Integrator::Leapfrog), (PreconditionerKind::LowRank, Integrator::MinimalNorm)]
+    {
+        for (name, density) in [("funnel", funnel(5)), ("banana", banana())] {
+            let settings = Settings { preconditioner, integrator: Some(integrator), ..Settings::default() };
+            let start = vec![0.5; density.dim()];
+            let mut chain = Chain::new(&*density, &start, settings, ChaCha8Rng::seed_from_u64(5)).unwrap();
+            while chain.is_warmup() {
+                chain.step();
+            }
+            let draws: Vec<Vec<f64>> = (0..80_000)
+                .map(|_| {
+                    chain.step();
+                    standardised(name, chain.position())
+                })
+                .collect();
+            demand(&format!("{name}, {preconditioner:?}"), &scores(&draws, 0.0), 1_000.0);
         }
     }
 }

@@ -3,6 +3,8 @@
 //! D is diagonal and U (d x k) orthonormal, L diagonal, so that the covariance of x is taken to be
 //! D^(1/2) (I + U (L - I) U') D^(1/2). Without U it is D alone. Gradients in y are the transpose applied to those in x.
 
+use crate::infer::adapt::Directions;
+
 /// Which change of coordinates a chain learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreconditionerKind {
@@ -29,9 +31,10 @@ impl Preconditioner {
         Preconditioner { scales, directions: Vec::new(), stretches: Vec::new() }
     }
 
-    /// Scales with orthonormal `directions` (k rows of length d) and their `variances`, length k, positive.
-    pub(super) fn low_rank(scales: Vec<f64>, directions: Vec<f64>, variances: &[f64]) -> Preconditioner {
-        Preconditioner { scales, directions, stretches: variances.iter().map(|v| v.sqrt() - 1.0).collect() }
+    /// Scales (length d) and the directions in which they fall short.
+    pub(super) fn low_rank(scales: Vec<f64>, directions: Directions) -> Preconditioner {
+        let stretches = directions.variances.iter().map(|v| v.sqrt() - 1.0).collect();
+        Preconditioner { scales, directions: directions.rows, stretches }
     }
 
     /// Number of coordinates, d.
@@ -106,7 +109,8 @@ mod tests {
                 dense[i][j] = scales[i] * (f64::from(u8::from(i == j)) + inner);
             }
         }
-        let p = Preconditioner::low_rank(scales.clone(), directions, &variances);
+        let p =
+            Preconditioner::low_rank(scales.clone(), Directions { rows: directions, variances: variances.to_vec() });
         assert_eq!((p.dim(), p.rank(), p.scales()), (3, 2, &scales[..]));
         let (v, from) = ([0.3, -1.2, 0.7], [1.0, 2.0, 3.0]);
         let (mut pulled, mut drifted) = ([0.0; 3], [0.0; 3]);

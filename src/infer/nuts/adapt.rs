@@ -1,54 +1,96 @@
-//! The first step size and the schedule of a warm-up.
-//!
-//! Windows as in Stan: 75 iterations of step size only, then 25, 50, 100, ... iterations at whose ends
-//! the metric is renewed, then 50 of step size only; 15, 75 and 10 % when the warm-up is shorter than 150.
+//! The first step size, and the metric that a warm-up learns.
 
 use super::hamiltonian::{Hamiltonian, Point};
-use crate::infer::adapt::{MAX_STEP, MIN_STEP};
+use super::metric::{Metric, MetricKind};
+use crate::infer::adapt::{FEWEST, MAX_STEP, MIN_STEP, MOST_DRAWS, Recent, Scales};
 use rand_chacha::ChaCha8Rng;
 
-/// Which warm-up iterations feed the metric, and after which it is renewed; counted from zero.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Schedule {
-    slow_start: usize,
-    /// One past the last iteration of each window, increasing.
-    window_ends: Vec<usize>,
+/// Most draws that a dense metric rests on.
+const MOST_DENSE_DRAWS: usize = 1000;
+
+/// The draws of the windows of a warm-up with their gradients, as a metric of some kind needs them.
+#[derive(Debug)]
+pub(in crate::infer) struct Learner {
+    kind: MetricKind,
+    pub scales: Scales,
+    /// Draws for directions, of a metric that has them.
+    pub recent: Option<Recent>,
 }
 
-impl Schedule {
-    /// Below 20 iterations there is no window: the metric stays as it is.
-    pub fn new(warmup: usize) -> Schedule {
-        if warmup < 20 {
-            return Schedule { slow_start: warmup, window_ends: Vec::new() };
-        }
-        let (slow_start, mut size, slow_end) = if warmup < 75 + 25 + 50 {
-            let (start, end) = (15 * warmup / 100, warmup - warmup / 10);
-            (start, end - start, end)
-        } else {
-            (75, 25, warmup - 50)
+/// What became of the metric after a draw.
+#[derive(Debug, PartialEq)]
+pub(in crate::infer) enum Learnt {
+    /// It stays.
+    Nothing,
+    /// A new one that differs little from the one before.
+    Refined(Metric),
+    /// A new one that asks for another step size.
+    Renewed(Metric),
+    /// The new one was unusable.
+    Failed,
+}
+
+impl Learner {
+    pub fn new(kind: MetricKind, dim: usize) -> Learner {
+        let recent = match kind {
+            MetricKind::Diagonal => None,
+            MetricKind::LowRank => Some(Recent::new(MOST_DRAWS)),
+            MetricKind::Dense => Some(Recent::new(MOST_DENSE_DRAWS)),
         };
-        let mut window_ends = Vec::new();
-        let mut end = slow_start;
-        while end < slow_end {
-            end += size;
-            size *= 2;
-            // The last window takes what would not fill the next one.
-            if end + size > slow_end {
-                end = slow_end;
-            }
-            window_ends.push(end);
+        Learner { kind, scales: Scales::new(dim), recent }
+    }
+
+    /// Width of the first windows: directions need more draws than scales, all directions as many as there are.
+    pub fn early_window(kind: MetricKind, dim: usize) -> usize {
+        match kind {
+            MetricKind::Diagonal => 10,
+            MetricKind::LowRank => 20,
+            MetricKind::Dense => dim.max(20),
         }
-        Schedule { slow_start, window_ends }
     }
 
-    /// Whether the draw of this iteration enters the metric.
-    pub fn collects(&self, iteration: usize) -> bool {
-        iteration >= self.slow_start && self.window_ends.last().is_some_and(|&end| iteration < end)
+    /// Takes in a draw and its gradient, both of length d.
+    pub fn add(&mut self, draw: &[f64], gradient: &[f64]) {
+        self.scales.add(draw, gradient);
+        if let Some(recent) = &mut self.recent {
+            recent.add(draw, gradient);
+        }
     }
 
-    /// Whether the metric is renewed after this iteration.
-    pub fn ends_window(&self, iteration: usize) -> bool {
-        self.window_ends.contains(&(iteration + 1))
+    /// The metric after the latest draw, with which a window may have ended; `scales` (length d) are those so far.
+    pub fn learn(&mut self, ends_window: bool, scales: &mut [f64]) -> Learnt {
+        let Some(recent) = &mut self.recent else {
+            if ends_window {
+                self.scales.end_window();
+            }
+            if !self.scales.is_due() || self.scales.count() < FEWEST {
+                return Learnt::Nothing;
+            }
+            self.scales.write(scales);
+            let first = self.scales.count() == FEWEST;
+            return match Metric::scaled(MetricKind::Diagonal, scales) {
+                Ok(metric) if first => Learnt::Renewed(metric),
+                Ok(metric) => Learnt::Refined(metric),
+                Err(_) => Learnt::Failed,
+            };
+        };
+        if !ends_window {
+            return Learnt::Nothing;
+        }
+        self.scales.write(scales);
+        let directions =
+            if self.kind == MetricKind::Dense { recent.full_rank(scales) } else { recent.low_rank(scales) };
+        self.scales.end_window();
+        recent.end_window();
+        let metric = match directions {
+            None => return Learnt::Nothing,
+            Some(Err(_)) => return Learnt::Failed,
+            Some(Ok(directions)) if self.kind == MetricKind::Dense => {
+                Metric::dense(directions.covariance(scales), scales.len())
+            }
+            Some(Ok(directions)) => Metric::low_rank(scales.to_vec(), directions),
+        };
+        metric.map_or(Learnt::Failed, Learnt::Renewed)
     }
 }
 
@@ -81,41 +123,52 @@ pub(super) fn search_step(
 
 #[cfg(test)]
 mod tests {
-    use super::super::metric::{Metric, MetricKind};
     use super::*;
     use crate::graph::LogDensity;
     use crate::infer::test_densities::Gaussian;
     use rand::SeedableRng;
 
-    #[test]
-    fn windows_are_those_of_stan() {
-        let ends = |n| Schedule::new(n).window_ends;
-        assert_eq!(ends(1000), [100, 150, 250, 450, 950]);
-        assert_eq!(ends(2000), [100, 150, 250, 450, 850, 1950]);
-        assert_eq!(ends(150), [100]);
-        assert_eq!(ends(151), [101]);
-        assert_eq!(ends(200), [100, 150]);
-        assert_eq!(ends(100), [90]);
-        assert_eq!(Schedule::new(100).slow_start, 15);
-        assert_eq!(ends(20), [18]);
-        assert!(ends(19).is_empty());
-        assert!(ends(0).is_empty());
+    /// Draws of a correlated pair on two very different scales.
+    fn taught(kind: MetricKind, draws: usize) -> (Learner, Vec<f64>) {
+        let mut learner = Learner::new(kind, 2);
+        let mut scales = vec![1.0; 2];
+        for k in 0..draws {
+            let (a, b) = ((1.7 * k as f64).sin(), (0.9 * k as f64).cos());
+            let x = [1e-3 * a, 1e3 * (0.9 * a + 0.4 * b)];
+            // The gradient of the normal with x = (1e-3 a, 1e3 (0.9 a + 0.4 b)), a and b of variance 1/2.
+            let (u, v) = (2.0 * a, 2.0 * b);
+            let g = [-1e3 * (u - 0.9 / 0.4 * v), -1e-3 * v / 0.4];
+            learner.add(&x, &g);
+            if k + 1 < draws {
+                learner.learn(false, &mut scales);
+            }
+        }
+        (learner, scales)
     }
 
     #[test]
-    fn every_window_lies_inside_the_warmup() {
-        for warmup in 0..1200 {
-            let s = Schedule::new(warmup);
-            let slow: Vec<usize> = (0..warmup).filter(|&i| s.collects(i)).collect();
-            let renewed = (0..warmup).filter(|&i| s.ends_window(i)).count();
-            assert_eq!(renewed, s.window_ends.len());
-            assert!(s.window_ends.is_sorted_by(|a, b| a < b));
-            if warmup >= 20 {
-                assert_eq!(slow.first(), Some(&s.slow_start));
-                assert_eq!(slow.len(), s.window_ends[s.window_ends.len() - 1] - s.slow_start);
-                assert!(s.ends_window(slow[slow.len() - 1]));
-            }
+    fn a_dense_metric_sees_the_correlation_on_any_scale() {
+        for kind in [MetricKind::Dense, MetricKind::LowRank] {
+            let (mut learner, mut scales) = taught(kind, 40);
+            let Learnt::Renewed(metric) = learner.learn(true, &mut scales) else { panic!("{kind:?}") };
+            // W applied to unit momenta in units of the scales.
+            let mut column = [0.0; 2];
+            metric.velocity(&[1e3, 0.0], &mut column);
+            let (var, cov) = (column[0] * 1e3, column[1] * 1e-3);
+            assert!((var - 0.5).abs() < 0.05 && (cov - 0.45).abs() < 0.05, "{kind:?}: {var} {cov}");
+            assert_eq!(learner.learn(false, &mut scales), Learnt::Nothing);
         }
+    }
+
+    #[test]
+    fn a_diagonal_metric_is_renewed_at_its_third_draw_and_refined_later() {
+        let (mut learner, mut scales) = taught(MetricKind::Diagonal, 3);
+        assert!(matches!(learner.learn(false, &mut scales), Learnt::Renewed(_)));
+        let (mut learner, mut scales) = taught(MetricKind::Diagonal, 4);
+        assert!(matches!(learner.learn(true, &mut scales), Learnt::Refined(_)));
+        let (mut learner, mut scales) = taught(MetricKind::Diagonal, 2);
+        assert_eq!(learner.learn(false, &mut scales), Learnt::Nothing);
+        assert_eq!(scales, [1.0; 2]);
     }
 
     #[test]

@@ -2,8 +2,11 @@
 //!
 //! Kinetic energy K(p) = p' W p / 2 with inverse mass W (an estimate of the posterior covariance), velocity v = W p,
 //! momentum p ~ N(0, W^-1). The term log|W| is constant during a transition and is left out. With W = L L' a dense
-//! momentum is the solution of L' p = n, n ~ N(0, I). Neal 2011, "MCMC using Hamiltonian dynamics".
+//! momentum is the solution of L' p = n, n ~ N(0, I). A metric of low rank is W = S (I + U (V - I) U') S with scales S,
+//! orthonormal directions U and variances V; its momentum is S^-1 (I + U (V^(-1/2) - I) U') n.
+//! Neal 2011, "MCMC using Hamiltonian dynamics".
 
+use crate::infer::adapt::Directions;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -13,6 +16,8 @@ use rand_distr::StandardNormal;
 pub enum MetricKind {
     /// One variance per coordinate: memory and time linear in d.
     Diagonal,
+    /// Scales and the directions in which they fall short: linear in d times the number of directions.
+    LowRank,
     /// A full covariance: memory and time per leapfrog quadratic in d.
     Dense,
 }
@@ -39,6 +44,8 @@ pub struct Metric {
 enum Form {
     /// Variances and the standard deviations of the momentum, 1 / sqrt(variance).
     Diagonal { inverse_mass: Vec<f64>, momentum_sd: Vec<f64> },
+    /// The diagonal of W, the scales, U row by row (k x d), and of every direction V - 1 and V^(-1/2) - 1.
+    LowRank { inverse_mass: Vec<f64>, scales: Vec<f64>, rows: Vec<f64>, stretches: Vec<(f64, f64)> },
     /// Covariance W and its factor L, both d x d, row-major; L is lower triangular.
     Dense { inverse_mass: Vec<f64>, factor: Vec<f64> },
 }
@@ -46,25 +53,47 @@ enum Form {
 impl Metric {
     /// The identity in `dim` coordinates, stored in the given form.
     pub fn identity(kind: MetricKind, dim: usize) -> Metric {
+        let ones = vec![1.0; dim];
         let form = match kind {
-            MetricKind::Diagonal => Form::Diagonal { inverse_mass: vec![1.0; dim], momentum_sd: vec![1.0; dim] },
+            MetricKind::Diagonal => Form::Diagonal { inverse_mass: ones.clone(), momentum_sd: ones },
+            MetricKind::LowRank => {
+                Form::LowRank { inverse_mass: ones.clone(), scales: ones, rows: Vec::new(), stretches: Vec::new() }
+            }
             MetricKind::Dense => {
-                let mut eye = vec![0.0; dim * dim];
-                eye.iter_mut().step_by(dim + 1).for_each(|x| *x = 1.0);
+                let eye = Directions::default().covariance(&ones);
                 Form::Dense { inverse_mass: eye.clone(), factor: eye }
             }
         };
         Metric { dim, form }
     }
 
+    /// The squares of `scales` (length d) as variances, stored in the given form.
+    pub(super) fn scaled(kind: MetricKind, scales: &[f64]) -> Result<Metric, MetricError> {
+        match kind {
+            MetricKind::Diagonal => Metric::diagonal(scales.iter().map(|s| s * s).collect()),
+            MetricKind::LowRank => Metric::low_rank(scales.to_vec(), Directions::default()),
+            MetricKind::Dense => Metric::dense(Directions::default().covariance(scales), scales.len()),
+        }
+    }
+
     /// A diagonal metric from `variances`, length d, each positive and finite.
     pub fn diagonal(variances: Vec<f64>) -> Result<Metric, MetricError> {
-        let bad = |value: f64| !(value > 0.0 && value.is_finite() && value.sqrt().recip().is_finite());
-        if let Some((index, &value)) = variances.iter().enumerate().find(|&(_, &value)| bad(value)) {
-            return Err(MetricError::Variance { index, value });
-        }
+        usable(&variances)?;
         let momentum_sd = variances.iter().map(|v| v.sqrt().recip()).collect();
         Ok(Metric { dim: variances.len(), form: Form::Diagonal { inverse_mass: variances, momentum_sd } })
+    }
+
+    /// A metric of low rank from scales, length d, and the directions in which they fall short.
+    pub(super) fn low_rank(scales: Vec<f64>, directions: Directions) -> Result<Metric, MetricError> {
+        let dim = scales.len();
+        let mut inverse_mass: Vec<f64> = vec![1.0; dim];
+        for (row, variance) in directions.rows.chunks_exact(dim).zip(&directions.variances) {
+            inverse_mass.iter_mut().zip(row).for_each(|(w, r)| *w += (variance - 1.0) * r * r);
+        }
+        inverse_mass.iter_mut().zip(&scales).for_each(|(w, s)| *w *= s * s);
+        usable(&inverse_mass)?;
+        let stretches = directions.variances.iter().map(|v| (v - 1.0, v.sqrt().recip() - 1.0)).collect();
+        Ok(Metric { dim, form: Form::LowRank { inverse_mass, scales, rows: directions.rows, stretches } })
     }
 
     /// A dense metric from a symmetric positive definite `covariance`, `dim` x `dim`, row-major.
@@ -73,10 +102,11 @@ impl Metric {
         Ok(Metric { dim, form: Form::Dense { inverse_mass: covariance, factor } })
     }
 
-    /// Diagonal or dense.
+    /// The form.
     pub fn kind(&self) -> MetricKind {
         match self.form {
             Form::Diagonal { .. } => MetricKind::Diagonal,
+            Form::LowRank { .. } => MetricKind::LowRank,
             Form::Dense { .. } => MetricKind::Dense,
         }
     }
@@ -86,10 +116,12 @@ impl Metric {
         self.dim
     }
 
-    /// The inverse mass: d variances, or a d x d covariance, row-major.
+    /// The inverse mass: a d x d covariance, row-major, of a dense metric; of the others its diagonal, length d.
     pub fn inverse_mass(&self) -> &[f64] {
         match &self.form {
-            Form::Diagonal { inverse_mass, .. } | Form::Dense { inverse_mass, .. } => inverse_mass,
+            Form::Diagonal { inverse_mass, .. }
+            | Form::LowRank { inverse_mass, .. }
+            | Form::Dense { inverse_mass, .. } => inverse_mass,
         }
     }
 
@@ -101,6 +133,13 @@ impl Metric {
                 for ((v, p), w) in velocity.iter_mut().zip(momentum).zip(inverse_mass) {
                     *v = w * p;
                 }
+            }
+            Form::LowRank { scales, rows, stretches, .. } => {
+                for ((v, p), s) in velocity.iter_mut().zip(momentum).zip(scales) {
+                    *v = s * p;
+                }
+                stretch(rows, stretches.iter().map(|s| s.0), velocity);
+                velocity.iter_mut().zip(scales).for_each(|(v, s)| *v *= s);
             }
             Form::Dense { inverse_mass, .. } => {
                 velocity.fill(0.0);
@@ -125,8 +164,29 @@ impl Metric {
                     *p *= sd;
                 }
             }
+            Form::LowRank { scales, rows, stretches, .. } => {
+                stretch(rows, stretches.iter().map(|s| s.1), momentum);
+                momentum.iter_mut().zip(scales).for_each(|(p, s)| *p /= s);
+            }
             Form::Dense { factor, .. } => solve_transposed(factor, momentum),
         }
+    }
+}
+
+/// Refuses variances of which a momentum cannot be drawn.
+fn usable(variances: &[f64]) -> Result<(), MetricError> {
+    let bad = |value: f64| !(value > 0.0 && value.is_finite() && value.sqrt().recip().is_finite());
+    match variances.iter().enumerate().find(|&(_, &value)| bad(value)) {
+        Some((index, &value)) => Err(MetricError::Variance { index, value }),
+        None => Ok(()),
+    }
+}
+
+/// Adds to `vector` its parts along orthonormal `rows`, each times its factor.
+fn stretch(rows: &[f64], factors: impl Iterator<Item = f64>, vector: &mut [f64]) {
+    for (row, factor) in rows.chunks_exact(vector.len()).zip(factors) {
+        let along = factor * dot(row, vector);
+        vector.iter_mut().zip(row).for_each(|(v, r)| *v += along * r);
     }
 }
 
@@ -235,6 +295,21 @@ mod tests {
         let variances: Vec<f64> = (0..dim).map(|i| w[i * dim + i]).collect();
         Metric::diagonal(variances.clone()).unwrap().velocity(&p, &mut v);
         assert!((0..dim).all(|i| v[i] == variances[i] * p[i]));
+        let (scales, directions) = few_directions();
+        let w = directions.covariance(&scales);
+        let metric = Metric::low_rank(scales, directions).unwrap();
+        metric.velocity(&p[..3], &mut v[..3]);
+        for i in 0..3 {
+            let expected: f64 = (0..3).map(|j| w[i * 3 + j] * p[j]).sum();
+            assert!((v[i] - expected).abs() < 1e-12);
+            assert!((metric.inverse_mass()[i] - w[i * 3 + i]).abs() < 1e-12);
+        }
+    }
+
+    /// Three scales and two orthonormal directions, one wide and one narrow.
+    fn few_directions() -> (Vec<f64>, Directions) {
+        let h = 0.5f64.sqrt();
+        (vec![2.0, 0.5, 1.5], Directions { rows: vec![h, h, 0.0, 0.0, 0.0, 1.0], variances: vec![9.0, 0.25] })
     }
 
     /// v = W p has covariance W W^-1 W = W, which can be read off without inverting anything.
@@ -245,7 +320,13 @@ mod tests {
         let w = random_covariance(dim, &mut rng);
         let variances: Vec<f64> = (0..dim).map(|i| w[i * dim + i]).collect();
         let diagonal: Vec<f64> = (0..dim * dim).map(|k| if k / dim == k % dim { w[k] } else { 0.0 }).collect();
-        let cases = [(Metric::dense(w.clone(), dim).unwrap(), w), (Metric::diagonal(variances).unwrap(), diagonal)];
+        let (scales, directions) = few_directions();
+        let low_rank = directions.covariance(&scales);
+        let cases = [
+            (Metric::dense(w.clone(), dim).unwrap(), w),
+            (Metric::diagonal(variances).unwrap(), diagonal),
+            (Metric::low_rank(scales, directions).unwrap(), low_rank),
+        ];
         for (metric, expected) in cases {
             let n = 40_000;
             let (mut p, mut v, mut sums) = (vec![0.0; dim], vec![0.0; dim], vec![0.0; dim * dim]);
@@ -269,6 +350,8 @@ mod tests {
     fn unusable_matrices_are_refused_with_facts() {
         assert_eq!(Metric::diagonal(vec![1.0, 0.0]), Err(MetricError::Variance { index: 1, value: 0.0 }));
         assert!(matches!(Metric::diagonal(vec![f64::INFINITY]), Err(MetricError::Variance { index: 0, .. })));
+        let bad = Directions { rows: vec![1.0], variances: vec![f64::INFINITY] };
+        assert!(matches!(Metric::low_rank(vec![1.0], bad), Err(MetricError::Variance { index: 0, .. })));
         assert!(matches!(Metric::diagonal(vec![f64::NAN]), Err(MetricError::Variance { index: 0, .. })));
         assert_eq!(
             Metric::dense(vec![1.0, 2.0, 2.0, 1.0], 2),

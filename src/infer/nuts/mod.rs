@@ -1,14 +1,15 @@
 //! The No-U-Turn sampler with warm-up: one pure step at a time.
 //!
 //! [`Chain::step`] makes one transition and says everything about it; the caller keeps draws, clocks and files.
-//! The parts: `metric` (inverse mass), `hamiltonian` (leapfrog), `pool` and `tree` (one transition), `adapt` and
-//! `shrink` (warm-up).
+//! The parts: `metric` (inverse mass), `hamiltonian` (leapfrog), `pool` and `tree` (one transition), `adapt` (warm-up).
+//!
+//! The metric is learnt from draws and their gradients, which tell the scale of a normal after two draws where the draws
+//! alone need hundreds; it starts from the gradient at the start.
 
 mod adapt;
 mod hamiltonian;
 mod metric;
 mod pool;
-mod shrink;
 mod tree;
 
 #[cfg(test)]
@@ -23,13 +24,13 @@ pub use super::start::StartError;
 pub use super::transition::{Divergence, Phase, WarmupFaults};
 pub use metric::{Metric, MetricError, MetricKind};
 
-use super::adapt::{DualAveraging, Welford};
+use super::adapt::{DualAveraging, Windows, first_scales};
 use super::start::{check_energy_limit, check_start, check_target, check_value};
 use crate::graph::LogDensity;
-use adapt::{Schedule, search_step};
+use adapt::{Learner, Learnt, search_step};
 use hamiltonian::{Hamiltonian, Point};
 use rand_chacha::ChaCha8Rng;
-use tree::{Limits, Tree};
+use tree::{Limits, Outcome, Tree};
 
 /// What a chain is to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,16 +88,17 @@ pub struct Chain<'a> {
     tree: Tree,
     rng: ChaCha8Rng,
     settings: Settings,
-    schedule: Schedule,
+    windows: Windows,
     averaging: DualAveraging,
-    moments: Welford,
+    learner: Learner,
+    scales: Vec<f64>,
     step_size: f64,
     completed: usize,
     faults: WarmupFaults,
 }
 
 impl<'a> Chain<'a> {
-    /// A chain at `start` (length d), with an identity metric and a first step size found by doubling.
+    /// A chain at `start` (length d), with a metric from the gradient there and a first step size found by doubling.
     pub fn new(
         density: &'a dyn LogDensity,
         start: &[f64],
@@ -106,24 +108,29 @@ impl<'a> Chain<'a> {
         check(&settings)?;
         let dim = density.dim();
         check_start(dim, start)?;
-        let mut hamiltonian = Hamiltonian::new(density.evaluator(), Metric::identity(settings.metric, dim));
+        let kind = settings.metric;
+        let mut hamiltonian = Hamiltonian::new(density.evaluator(), Metric::identity(kind, dim));
         let mut point = Point::blank(dim);
         point.position.copy_from_slice(start);
         hamiltonian.evaluate(&mut point)?;
         check_value(point.log_density, &point.gradient)?;
+        let mut faults = WarmupFaults::default();
+        let scales = first_scales(&point.gradient);
+        match Metric::scaled(kind, &scales) {
+            Ok(metric) => hamiltonian.metric = metric,
+            Err(_) => faults.metric_failures += 1,
+        }
         let mut chain = Chain {
             hamiltonian,
             tree: Tree::new(point),
             rng,
-            schedule: Schedule::new(settings.warmup),
+            windows: Windows::new(settings.warmup, Learner::early_window(kind, dim)),
             averaging: DualAveraging::new(settings.target_accept, 1.0),
-            moments: match settings.metric {
-                MetricKind::Diagonal => Welford::diagonal(dim),
-                MetricKind::Dense => Welford::full(dim),
-            },
+            learner: Learner::new(kind, dim),
+            scales,
             step_size: 1.0,
             completed: 0,
-            faults: WarmupFaults::default(),
+            faults,
             settings,
         };
         chain.search_step_size();
@@ -138,7 +145,7 @@ impl<'a> Chain<'a> {
         let outcome = self.tree.transition(&mut self.hamiltonian, step_size, limits, &mut self.rng);
         let log_density = self.tree.current().log_density;
         if warmup {
-            self.adapt(outcome.acceptance, outcome.divergence.is_some());
+            self.adapt(&outcome);
         }
         self.completed += 1;
         Transition {
@@ -194,22 +201,34 @@ impl<'a> Chain<'a> {
         self.faults
     }
 
-    fn adapt(&mut self, acceptance: f64, diverged: bool) {
-        self.faults.count_divergence(diverged);
+    /// What has been learnt, for a sampler that takes over at the current position.
+    pub(super) fn hand_over(self) -> HandOver {
+        let Chain { tree, learner, scales, .. } = self;
+        HandOver { gradient: tree.current().gradient.clone(), learner, scales }
+    }
+
+    fn adapt(&mut self, outcome: &Outcome) {
+        self.faults.count_divergence(outcome.divergence.is_some());
         let iteration = self.completed;
-        let proposed = self.averaging.update(acceptance);
+        let proposed = self.averaging.update(outcome.symmetric_acceptance);
         self.set_step_size(proposed);
-        if self.schedule.collects(iteration) {
-            self.moments.add(&self.tree.current().position);
-        }
-        if self.schedule.ends_window(iteration) {
-            match shrink::metric(&self.moments, self.settings.metric) {
-                Some(Ok(metric)) => self.hamiltonian.metric = metric,
-                Some(Err(_)) => self.faults.metric_failures += 1,
-                None => {}
+        if self.windows.teaches(iteration) {
+            if outcome.moved {
+                let point = self.tree.current();
+                self.learner.add(&point.position, &point.gradient);
             }
-            self.moments.clear();
-            self.search_step_size();
+            match self.learner.learn(self.windows.ends_window(iteration), &mut self.scales) {
+                Learnt::Nothing => {}
+                Learnt::Refined(metric) => self.hamiltonian.metric = metric,
+                Learnt::Renewed(metric) => {
+                    self.hamiltonian.metric = metric;
+                    self.search_step_size();
+                }
+                Learnt::Failed => self.faults.metric_failures += 1,
+            }
+            if self.windows.ends_early(iteration) || self.windows.ends_teaching(iteration) {
+                self.averaging = DualAveraging::around(self.settings.target_accept, self.step_size);
+            }
         }
         if iteration + 1 == self.settings.warmup {
             let averaged = self.averaging.averaged();
@@ -227,6 +246,15 @@ impl<'a> Chain<'a> {
     fn set_step_size(&mut self, step: f64) {
         self.step_size = self.faults.clamp_step(step);
     }
+}
+
+/// What a chain leaves to a sampler that takes over at its position.
+pub(super) struct HandOver {
+    /// At the current position, length d.
+    pub gradient: Vec<f64>,
+    pub learner: Learner,
+    /// Scales of the coordinates as far as they are known, length d.
+    pub scales: Vec<f64>,
 }
 
 fn check(settings: &Settings) -> Result<(), StartError> {

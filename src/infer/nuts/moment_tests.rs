@@ -5,7 +5,7 @@ use super::hamiltonian::{Hamiltonian, Point};
 use super::tree::{Limits, Tree};
 use super::*;
 use crate::infer::moment_check::{demand, scores, worst};
-use crate::infer::test_densities::Gaussian;
+use crate::infer::test_densities::{Gaussian, banana, funnel, standardised};
 use rand::SeedableRng;
 
 fn sample(density: &Gaussian, settings: &Settings, seed: u64) -> Vec<Vec<f64>> {
@@ -27,7 +27,9 @@ fn check(density: &Gaussian, rho: f64, settings: &Settings, seed: u64, min_ess: 
 
 #[test]
 fn few_dimensions_at_low_acceptance() {
-    for (dim, kind) in [(1, MetricKind::Diagonal), (2, MetricKind::Dense), (3, MetricKind::Diagonal)] {
+    for (dim, kind) in
+        [(1, MetricKind::Diagonal), (2, MetricKind::Dense), (3, MetricKind::LowRank), (3, MetricKind::Diagonal)]
+    {
         let settings = Settings { warmup: 500, draws: 30_000, target_accept: 0.6, metric: kind, ..Settings::default() };
         check(&Gaussian::standard(dim), 0.0, &settings, 11, 8_000.0);
     }
@@ -36,12 +38,15 @@ fn few_dimensions_at_low_acceptance() {
 #[test]
 #[ignore = "slow: run by CI with a fixed seed"]
 fn every_dimension_target_and_metric() {
-    for (dim, draws) in [(1, 400_000), (2, 400_000), (3, 400_000), (10, 300_000), (50, 400_000)] {
-        for target_accept in [0.6, 0.8] {
-            for metric in [MetricKind::Diagonal, MetricKind::Dense] {
-                let settings = Settings { warmup: 1000, draws, target_accept, metric, ..Settings::default() };
-                check(&Gaussian::standard(dim), 0.0, &settings, 2024, 1e5);
-            }
+    for (dim, draws) in [(1, 200_000), (2, 200_000), (3, 200_000), (10, 150_000), (50, 150_000)] {
+        for (target_accept, metric) in [
+            (0.6, MetricKind::Diagonal),
+            (0.8, MetricKind::Diagonal),
+            (0.9, MetricKind::LowRank),
+            (0.6, MetricKind::Dense),
+        ] {
+            let settings = Settings { warmup: 1000, draws, target_accept, metric, ..Settings::default() };
+            check(&Gaussian::standard(dim), 0.0, &settings, 2024, 5e4);
         }
     }
 }
@@ -50,9 +55,32 @@ fn every_dimension_target_and_metric() {
 #[ignore = "slow: run by CI with a fixed seed"]
 fn correlated_pair() {
     for target_accept in [0.6, 0.8] {
-        for (metric, draws) in [(MetricKind::Diagonal, 800_000), (MetricKind::Dense, 400_000)] {
+        for (metric, draws) in
+            [(MetricKind::Diagonal, 400_000), (MetricKind::LowRank, 200_000), (MetricKind::Dense, 200_000)]
+        {
             let settings = Settings { warmup: 1000, draws, target_accept, metric, ..Settings::default() };
-            check(&Gaussian::correlated(0.95), 0.95, &settings, 77, 1e5);
+            check(&Gaussian::correlated(0.95), 0.95, &settings, 77, 5e4);
+        }
+    }
+}
+
+#[test]
+fn curved_densities_keep_their_moments() {
+    for metric in [MetricKind::Diagonal, MetricKind::LowRank, MetricKind::Dense] {
+        for (name, density) in [("funnel", funnel(5)), ("banana", banana())] {
+            let settings = Settings { draws: 40_000, target_accept: 0.7, metric, ..Settings::default() };
+            let mut chain = Chain::new(&*density, &vec![0.5; density.dim()], settings, ChaCha8Rng::seed_from_u64(5));
+            let chain = chain.as_mut().unwrap();
+            while chain.is_warmup() {
+                chain.step();
+            }
+            let draws: Vec<Vec<f64>> = (0..40_000)
+                .map(|_| {
+                    chain.step();
+                    standardised(name, chain.position())
+                })
+                .collect();
+            demand(&format!("{name}, {metric:?}"), &scores(&draws, 0.0), 1_000.0);
         }
     }
 }

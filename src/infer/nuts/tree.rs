@@ -31,6 +31,11 @@ pub(super) struct Outcome {
     pub energy: f64,
     /// Mean of min(1, exp(H_start - H)) over all points visited, the start left out.
     pub acceptance: f64,
+    /// Mean over the same points of 2 min(1, r) / (1 + r), r = exp(H_start - H): the same whichever way the energy erred,
+    /// so that a chain on its way down does not drive the step up.
+    pub symmetric_acceptance: f64,
+    /// Whether another point than the start was drawn.
+    pub moved: bool,
     /// Completed doublings.
     pub depth: u32,
     pub divergence: Option<Divergence>,
@@ -83,8 +88,9 @@ pub(super) struct Tree {
     whole: Branch,
     /// Parts of the subtree under construction; entry i is reused by every transition.
     stack: Vec<Branch>,
-    /// Sum of the acceptance statistics and number of points of the transition in progress.
+    /// Sums of the acceptance statistics and number of points of the transition in progress.
     acceptance_sum: f64,
+    symmetric_sum: f64,
     visited: u32,
     /// Test of the tests: a fault that the moment checks must find.
     #[cfg(test)]
@@ -99,6 +105,7 @@ impl Tree {
             whole: Branch::default(),
             stack: Vec::new(),
             acceptance_sum: 0.0,
+            symmetric_sum: 0.0,
             visited: 0,
             #[cfg(test)]
             keep_turned_subtrees: false,
@@ -123,6 +130,7 @@ impl Tree {
         self.whole.set_single(Pool::CURRENT, start, 0.0);
         self.pool.hold_single(Pool::CURRENT);
         self.acceptance_sum = 0.0;
+        self.symmetric_sum = 0.0;
         self.visited = 0;
 
         let mut depth = 0;
@@ -152,10 +160,14 @@ impl Tree {
             }
             depth += 1;
         }
+        let moved = self.whole.proposal != Pool::CURRENT;
         self.pool.restart_from(self.whole.proposal);
+        let visited = f64::from(self.visited.max(1));
         Outcome {
             energy,
-            acceptance: self.acceptance_sum / f64::from(self.visited.max(1)),
+            acceptance: self.acceptance_sum / visited,
+            symmetric_acceptance: self.symmetric_sum / visited,
+            moved,
             depth,
             max_depth_reached: !turned && divergence.is_none(),
             divergence,
@@ -194,7 +206,9 @@ impl Tree {
                     rejection,
                 });
             }
-            self.acceptance_sum += if error > 0.0 { (-error).exp() } else { 1.0 };
+            let smaller = (-error.abs()).exp();
+            self.acceptance_sum += if error > 0.0 { smaller } else { 1.0 };
+            self.symmetric_sum += 2.0 * smaller / (1.0 + smaller);
             if height == self.stack.len() {
                 self.stack.push(Branch::default());
             }
@@ -265,17 +279,25 @@ fn turns(pool: &Pool, left: &Branch, right: &Branch) -> bool {
     let (c, e) = (pool.point(right.first), pool.point(right.last));
     let (va, vb, vc, ve) = (&a.velocity[..d], &b.velocity[..d], &c.velocity[..d], &e.velocity[..d]);
     let (pb, pc) = (&b.momentum[..d], &c.momentum[..d]);
-    let mut s = [0.0; 6];
-    for i in 0..d {
+    // Two running sums per criterion, so that both halves of a vector register are in use.
+    let mut s = [[0.0; 2]; 6];
+    let mut add = |i: usize, k: usize| {
         let whole = rho_l[i] + rho_r[i];
         let left_and_first = rho_l[i] + pc[i];
         let last_and_right = pb[i] + rho_r[i];
-        s[0] += va[i] * whole;
-        s[1] += ve[i] * whole;
-        s[2] += va[i] * left_and_first;
-        s[3] += vc[i] * left_and_first;
-        s[4] += vb[i] * last_and_right;
-        s[5] += ve[i] * last_and_right;
+        s[0][k] += va[i] * whole;
+        s[1][k] += ve[i] * whole;
+        s[2][k] += va[i] * left_and_first;
+        s[3][k] += vc[i] * left_and_first;
+        s[4][k] += vb[i] * last_and_right;
+        s[5][k] += ve[i] * last_and_right;
+    };
+    for i in (0..d / 2).map(|pair| 2 * pair) {
+        add(i, 0);
+        add(i + 1, 1);
     }
-    !s.iter().all(|&x| x > 0.0)
+    if d % 2 == 1 {
+        add(d - 1, 0);
+    }
+    !s.iter().all(|x| x[0] + x[1] > 0.0)
 }

@@ -51,7 +51,7 @@ pub struct Calibrated {
 ///
 /// # Errors
 /// Nothing new, runs without a reference, new participants whose latent nothing places, and those of [`super::solve`].
-pub fn calibrate_learned(
+pub fn calibrate(
     (fitted, w): (&Problem, &[f64]),
     options: &SolveOptions,
     recording: &Recording,

@@ -297,7 +297,7 @@ fn calibrations_of_a_new_participant_match() {
         }
         let none = Affinity::default();
         let made =
-            calibrate_learned((&problem, &fit.loadings), &settings, &new, Reference::Training(&fit.latents), &none)
+            calibrate((&problem, &fit.loadings), &settings, &new, Reference::Training(&fit.latents), &none)
                 .unwrap();
         for pair in &made.problem.pairs {
             let wanted = flat(&golden["calibrate_training"]["loadings"][&pair.modality]);
@@ -324,12 +324,12 @@ fn calibrations_of_a_new_participant_match() {
             joined.streams.push(s);
         }
         let through =
-            calibrate_learned((&problem, &fit.loadings), &settings, &joined, Reference::Donors, &none).unwrap();
+            calibrate((&problem, &fit.loadings), &settings, &joined, Reference::Donors, &none).unwrap();
         let steps = Steps::new(&problem, settings.strengths);
         let mut z = vec![0.0; problem.latent_count()];
         steps.latent_step(&steps.geometry(), &steps.states_of(&fit.loadings), &mut z).unwrap();
         let direct =
-            calibrate_learned((&problem, &fit.loadings), &settings, &new, Reference::Training(&z), &none).unwrap();
+            calibrate((&problem, &fit.loadings), &settings, &new, Reference::Training(&z), &none).unwrap();
         assert!(distance(&through.loadings, &direct.loadings) < 1e-9);
     }
 }
@@ -351,7 +351,7 @@ fn a_calibration_learns_the_curves_that_are_not_shared() {
     let new = recording(&golden["calibrate_training"]["data"]);
     let settings = SolveOptions { tolerance: 1e-12, max_iterations: 2000, ..options_of(&golden, &problem) };
     let none = Affinity::default();
-    let made = calibrate_learned((&fitted, &w), &settings, &new, Reference::Training(&z), &none).unwrap();
+    let made = calibrate((&fitted, &w), &settings, &new, Reference::Training(&z), &none).unwrap();
     assert_eq!(made.termination, Termination::Converged);
     let wanted = &golden["calibrate_training"];
     for i in 0..made.problem.response_count() {

@@ -1,12 +1,11 @@
-//! A preconditioner of low rank from draws and their gradients.
+//! Directions in which scales fall short, from draws and their gradients.
 //!
 //! In coordinates scaled by D^(1/2), with C_x and C_g the covariances of draws and gradients, the covariance A of the
 //! normal that is closest in Fisher divergence solves A C_g A = C_x: the geometric mean
 //! A = C_g^(-1/2) (C_g^(1/2) C_x C_g^(1/2))^(1/2) C_g^(-1/2). It is computed in the span of the draws and gradients, to
-//! which 1e-5 I is added in both covariances, and of its eigenvalues those outside [1/2, 2] are kept. For a normal it is
-//! exact once there are more than d draws.
+//! which 1e-5 I is added in both covariances. For a normal it is exact once there are more than d draws. A low rank keeps
+//! of its eigenvalues those outside [1/2, 2], a dense metric all.
 
-use super::preconditioner::Preconditioner;
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
@@ -14,24 +13,54 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use std::collections::VecDeque;
 
-/// Most draws that are remembered: the work grows with the cube of twice their number.
-const MOST_DRAWS: usize = 200;
+/// Most draws that are remembered for a low rank: the work grows with the cube of twice their number.
+pub(in crate::infer) const MOST_DRAWS: usize = 200;
 /// Fewest draws from which directions are taken.
 const FEWEST_DRAWS: usize = 10;
 /// Added to the diagonals of both covariances.
 const RIDGE: f64 = 1e-5;
-/// A direction is kept where its variance is larger than this or smaller than its inverse.
+/// A low rank keeps a direction where its variance is larger than this or smaller than its inverse.
 const CUTOFF: f64 = 2.0;
 /// Relative length below which a vector adds nothing to a span.
 const DEPENDENT: f64 = 1e-8;
 
-/// No usable preconditioner came of the draws: an eigenvalue problem failed or its result is not finite.
+/// No usable directions came of the draws: an eigenvalue problem failed or its result is not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unusable;
+pub(in crate::infer) struct Unusable;
+
+/// Orthonormal directions in coordinates divided by their scales, and the variances along them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::infer) struct Directions {
+    /// k rows of length d.
+    pub rows: Vec<f64>,
+    /// Length k, positive and finite.
+    pub variances: Vec<f64>,
+}
+
+impl Directions {
+    /// S (I + R' (V - I) R) S, d x d, row-major, with the scales on the diagonal of S and the variances on that of V.
+    pub fn covariance(&self, scales: &[f64]) -> Vec<f64> {
+        let dim = scales.len();
+        let mut out = vec![0.0; dim * dim];
+        out.iter_mut().step_by(dim + 1).for_each(|x| *x = 1.0);
+        for (row, variance) in self.rows.chunks_exact(dim).zip(&self.variances) {
+            for (out, r) in out.chunks_exact_mut(dim).zip(row) {
+                let factor = (variance - 1.0) * r;
+                out.iter_mut().zip(row).for_each(|(o, r)| *o += factor * r);
+            }
+        }
+        for (out, s) in out.chunks_exact_mut(dim).zip(scales) {
+            out.iter_mut().zip(scales).for_each(|(o, t)| *o *= s * t);
+        }
+        out
+    }
+}
 
 /// The latest draws and their gradients, of this window and the one before.
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(in crate::infer) struct Recent {
+    /// Most rows that are kept.
+    most: usize,
     /// A draw followed by its gradient, 2 d numbers each.
     rows: VecDeque<Vec<f64>>,
     /// Rows since the window began.
@@ -39,14 +68,15 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    pub fn new() -> Recent {
-        Recent { rows: VecDeque::new(), fresh: 0 }
+    /// Remembers at most `most` draws.
+    pub fn new(most: usize) -> Recent {
+        Recent { most, rows: VecDeque::new(), fresh: 0 }
     }
 
     /// Adds a draw and the gradient there, both of length d.
     pub fn add(&mut self, draw: &[f64], gradient: &[f64]) {
-        let mut row =
-            if self.rows.len() == MOST_DRAWS { self.rows.pop_front().unwrap_or_default() } else { Vec::new() };
+        let full = self.rows.len() == self.most;
+        let mut row = if full { self.rows.pop_front().unwrap_or_default() } else { Vec::new() };
         row.clear();
         row.extend_from_slice(draw);
         row.extend_from_slice(gradient);
@@ -61,13 +91,17 @@ impl Recent {
         self.fresh = 0;
     }
 
-    /// The preconditioner with `scales` (length d) and the directions in which they fall short; `None` with too few
-    /// draws.
-    pub fn preconditioner(&self, scales: &[f64]) -> Option<Result<Preconditioner, Unusable>> {
-        (self.rows.len() >= FEWEST_DRAWS).then(|| self.directions(scales))
+    /// The few directions in which `scales` (length d) fall short; `None` with too few draws.
+    pub fn low_rank(&self, scales: &[f64]) -> Option<Result<Directions, Unusable>> {
+        (self.rows.len() >= FEWEST_DRAWS).then(|| self.directions(scales, CUTOFF))
     }
 
-    fn directions(&self, scales: &[f64]) -> Result<Preconditioner, Unusable> {
+    /// All directions of which the draws know; `None` with too few draws.
+    pub fn full_rank(&self, scales: &[f64]) -> Option<Result<Directions, Unusable>> {
+        (self.rows.len() >= FEWEST_DRAWS).then(|| self.directions(scales, 1.0))
+    }
+
+    fn directions(&self, scales: &[f64], cutoff: f64) -> Result<Directions, Unusable> {
         let dim = scales.len();
         let inverse: Vec<f64> = scales.iter().map(|s| s.recip()).collect();
         let draws = self.centred(0, &inverse);
@@ -88,13 +122,12 @@ impl Recent {
             }
         };
         let (values, vectors) = eigen(&mean)?;
-        let mut directions = Vec::new();
-        let mut variances = Vec::new();
+        let Directions { rows: mut directions, mut variances } = Directions::default();
         for (k, &value) in values.iter().enumerate() {
             if !(value > 0.0 && value.is_finite()) {
                 return Err(Unusable);
             }
-            if value > CUTOFF || value * CUTOFF < 1.0 {
+            if value > cutoff || value * cutoff < 1.0 {
                 variances.push(value);
                 match &basis {
                     None => directions.extend(vectors.col(k).iter()),
@@ -110,7 +143,7 @@ impl Recent {
                 }
             }
         }
-        Ok(Preconditioner::low_rank(scales.to_vec(), directions, &variances))
+        Ok(Directions { rows: directions, variances })
     }
 
     /// The half of every row that begins at `first`, times `factors` (length d), less its mean; row-major.
@@ -243,7 +276,7 @@ mod tests {
     fn recent(dim: usize, draws: usize, spikes: &[(Vec<f64>, f64)], seed: u64) -> Recent {
         let [_, precision] = spiked(dim, spikes);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut recent = Recent::new();
+        let mut recent = Recent::new(MOST_DRAWS);
         for _ in 0..draws {
             let mut x: Vec<f64> = (0..dim).map(|_| rng.sample(StandardNormal)).collect();
             for (v, variance) in spikes {
@@ -265,27 +298,29 @@ mod tests {
         vec![(wave(1.0), 100.0), (wave(2.0), 0.02), (wave(3.0), 1.5)]
     }
 
-    /// Entry by entry S S' is the covariance of the normal, up to the ridge and the eigenvalues that are not kept.
+    /// Entry by entry the covariance of the normal, up to the ridge and the eigenvalues that are not kept.
     #[test]
     fn a_normal_is_recognised_from_more_draws_than_coordinates() {
         let dim = 12;
-        let mut spikes = spikes(dim);
-        spikes.pop();
-        let [covariance, _] = spiked(dim, &spikes);
-        let p = recent(dim, 40, &spikes, 1).preconditioner(&vec![1.0; dim]).unwrap().unwrap();
-        assert_eq!(p.rank(), 2);
-        let zero = vec![0.0; dim];
-        for i in 0..dim {
-            // S is symmetric where the scales are one: applied twice it gives row i of the covariance.
-            let mut e = zero.clone();
-            e[i] = 1.0;
-            let (mut once, mut twice) = (zero.clone(), zero.clone());
-            p.drift(&zero, &e, 1.0, &mut once);
-            p.drift(&zero, &once, 1.0, &mut twice);
-            for j in 0..dim {
-                assert!((twice[j] - covariance[i * dim + j]).abs() < 0.02, "{i} {j} {}", twice[j]);
+        let all = spikes(dim);
+        let scales = vec![1.0; dim];
+        for (kept, spikes, rank) in [(CUTOFF, &all[..2], 2), (1.0, &all[..], dim)] {
+            let [covariance, _] = spiked(dim, spikes);
+            let recent = recent(dim, 40, spikes, 1);
+            let found = if kept > 1.0 { recent.low_rank(&scales) } else { recent.full_rank(&scales) };
+            let found = found.unwrap().unwrap();
+            assert!(found.variances.len() <= rank && (kept == 1.0 || found.variances.len() == 2));
+            for (k, (a, b)) in found.covariance(&scales).iter().zip(&covariance).enumerate() {
+                assert!((a - b).abs() < 0.02, "{kept} {k}: {a} {b}");
             }
         }
+    }
+
+    #[test]
+    fn the_covariance_is_scaled_from_both_sides() {
+        let h = 0.5f64.sqrt();
+        let found = Directions { rows: vec![h, h], variances: vec![9.0] }.covariance(&[2.0, 0.5]);
+        assert!(found.iter().zip([20.0, 4.0, 4.0, 1.25]).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
     }
 
     /// With fewer draws than coordinates a wide direction is found, though not to its full width.
@@ -293,12 +328,12 @@ mod tests {
     fn few_draws_in_many_coordinates_find_a_wide_direction() {
         let dim = 300;
         let spikes = spikes(dim);
-        let p = recent(dim, 60, &spikes, 2).preconditioner(&vec![1.0; dim]).unwrap().unwrap();
-        let v = &spikes[0].0;
-        let mut image = vec![0.0; dim];
-        p.drift(&vec![0.0; dim], v, 1.0, &mut image);
-        let along: f64 = image.iter().zip(v).map(|(a, b)| a * b).sum();
-        assert!(along > 3.0 && along < 11.0, "{along}");
+        let found = recent(dim, 60, &spikes, 2).low_rank(&vec![1.0; dim]).unwrap().unwrap();
+        let wide = &spikes[0].0;
+        let along = |row: &[f64]| row.iter().zip(wide).map(|(a, b)| a * b).sum::<f64>().powi(2);
+        let excess: f64 =
+            found.rows.chunks_exact(dim).zip(&found.variances).map(|(row, v)| (v.sqrt() - 1.0) * along(row)).sum();
+        assert!(excess > 2.0 && excess < 10.0, "{excess}");
     }
 
     #[test]
@@ -316,23 +351,23 @@ mod tests {
 
     #[test]
     fn windows_forget_and_bad_numbers_are_unusable() {
-        let mut recent = Recent::new();
+        let mut recent = Recent::new(MOST_DRAWS);
         let scales = [1.0, 1.0];
         for k in 0..9 {
             recent.add(&[f64::from(k), 0.0], &[0.0, f64::from(k)]);
         }
-        assert!(recent.preconditioner(&scales).is_none());
+        assert!(recent.low_rank(&scales).is_none());
         recent.end_window();
         recent.add(&[0.0; 2], &[0.0; 2]);
-        assert!(recent.preconditioner(&scales).is_some());
+        assert!(recent.low_rank(&scales).is_some());
         recent.end_window();
         assert_eq!(recent.rows.len(), 1);
         for _ in 0..2 * MOST_DRAWS {
             recent.add(&[1.0, 2.0], &[3.0, 4.0]);
         }
         assert_eq!(recent.rows.len(), MOST_DRAWS);
-        assert_eq!(recent.preconditioner(&scales).unwrap().unwrap().rank(), 0);
+        assert_eq!(recent.low_rank(&scales).unwrap().unwrap().variances.len(), 0);
         recent.add(&[1e200, 2.0], &[3.0, 4.0]);
-        assert_eq!(recent.preconditioner(&scales), Some(Err(Unusable)));
+        assert_eq!(recent.low_rank(&scales), Some(Err(Unusable)));
     }
 }

@@ -1,4 +1,4 @@
-//! Scales of the preconditioner from draws and their gradients.
+//! Scales of the coordinates from draws and their gradients.
 //!
 //! F = sqrt(Var x_i / Var g_i) minimises the Fisher divergence between the posterior and a normal of independent
 //! coordinates, for which two draws make it exact. Of a skewed coordinate it sees the steep side; there Var x_i = r F,
@@ -6,10 +6,10 @@
 //! still on its way from its start. So sigma_i^2 = F min(r, 4)^w with w = n / (n + 80). Of two estimators the older is in
 //! use and is replaced by the younger at the end of each window, so that it always rests on one to two windows.
 
-use crate::infer::adapt::Welford;
+use super::welford::Welford;
 
 /// Draws before the first scale.
-const FEWEST: f64 = 3.0;
+pub(in crate::infer) const FEWEST: f64 = 3.0;
 /// From this many draws on only every tenth renews the scales, which costs more than a cheap gradient.
 const SETTLED: f64 = 20.0;
 /// Draws at which both estimates have equal weight. Without any weight on Var x eight schools loses 10 %, with equal
@@ -28,7 +28,7 @@ struct Pair {
 
 impl Pair {
     fn new(dim: usize) -> Pair {
-        Pair { draws: Welford::diagonal(dim), gradients: Welford::diagonal(dim) }
+        Pair { draws: Welford::new(dim), gradients: Welford::new(dim) }
     }
 
     fn add(&mut self, draw: &[f64], gradient: &[f64]) {
@@ -39,7 +39,7 @@ impl Pair {
 
 /// The two estimators.
 #[derive(Debug)]
-pub(super) struct Scales {
+pub(in crate::infer) struct Scales {
     older: Pair,
     younger: Pair,
 }
@@ -60,6 +60,11 @@ impl Scales {
         std::mem::swap(&mut self.older, &mut self.younger);
         self.younger.draws.clear();
         self.younger.gradients.clear();
+    }
+
+    /// Draws that the scales in use rest on.
+    pub fn count(&self) -> f64 {
+        self.older.draws.count()
     }
 
     /// Whether the latest draw changes the scales enough to renew them.
@@ -88,7 +93,7 @@ impl Scales {
 
 /// Scales before the first draws: |g_i|^(-1/2), as if the start were one standard deviation of a standard normal away
 /// from the mode whatever the unit; 1 where that is not usable.
-pub(super) fn first_scales(gradient: &[f64]) -> Vec<f64> {
+pub(in crate::infer) fn first_scales(gradient: &[f64]) -> Vec<f64> {
     let scale = |g: &f64| Some(g.abs().sqrt().recip()).filter(|s| *s >= RANGE.0 && *s <= RANGE.1).unwrap_or(1.0);
     gradient.iter().map(scale).collect()
 }
