@@ -8,7 +8,7 @@ mod common {
 
 use common::arrays::arrays;
 use common::plan::plan;
-use msrm::archive::{Method, Metric, Outcome, Settings};
+use msrm::archive::{Method, Outcome, Settings};
 use msrm::base::Source;
 use msrm::bind::{BindOptions, Input, Plan, bind};
 use msrm::data::{Arrays, parse_arrays};
@@ -96,17 +96,12 @@ fn settings(method: Method) -> Settings {
     Settings {
         method,
         seed: 3,
-        threads: 0,
-        device: "cpu".into(),
-        chains: 4,
-        warmup: 1000,
         draws: 4000,
         target_accept: 0.9,
-        max_depth: 10,
-        metric: Metric::Diagonal,
         starts: 3,
         max_iterations: 1000,
         standard_errors: true,
+        ..Settings::default()
     }
 }
 

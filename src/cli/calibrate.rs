@@ -1,9 +1,9 @@
 //! `msrm calibrate`
 
 use super::answer::{note, question};
-use super::arguments::CalibrateArguments;
 use super::error::{CliError, Exit};
 use super::print;
+use super::questions::CalibrateArguments;
 use crate::archive::{self, InputFile, Outcome};
 use crate::report::{calibrated_csv, latent_csv, summarize_archive};
 use crate::run::query::{Fitted, calibrate};

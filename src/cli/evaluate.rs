@@ -1,8 +1,8 @@
 //! `msrm evaluate`
 
 use super::answer::note;
-use super::arguments::EvaluateArguments;
 use super::error::{CliError, Exit};
+use super::questions::EvaluateArguments;
 use super::{load, print, print_json};
 use crate::archive;
 use crate::bind::{BindError, BindOptions, handle_constants};

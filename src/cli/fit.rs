@@ -6,7 +6,7 @@ use super::{load, print, print_json};
 use crate::archive::{self, Archive, FORMAT, Method, Outcome, Settings};
 use crate::model::Statement;
 use crate::report::{facts, latent_csv, summarize_archive, summary_table};
-use crate::run::{Reporting, default_method, fit, interrupt_flag};
+use crate::run::{Reporting, default_method, fit, interrupt_flag, likelihood_algebra};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -47,6 +47,9 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
             Method::Als => "als",
         };
         note(&format!("method: {name} ({reason})"));
+    }
+    if let Some(algebra) = likelihood_algebra(&plan)? {
+        note(&format!("likelihood: {algebra}"));
     }
     if matches!(method, Method::Map | Method::Als) {
         for statement in &plan.model.statements {

@@ -1,8 +1,8 @@
 //! `msrm infer`
 
 use super::answer::{check_out, note, question, write_out};
-use super::arguments::InferArguments;
 use super::error::{CliError, Exit};
+use super::questions::InferArguments;
 use crate::report::inferred_csv;
 use crate::run::query::{Fitted, InferOptions, infer};
 

@@ -13,6 +13,7 @@ mod fmt;
 mod infer;
 mod load;
 mod predict;
+mod questions;
 mod simulate;
 mod summary;
 

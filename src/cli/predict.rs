@@ -1,8 +1,8 @@
 //! `msrm predict`
 
 use super::answer::{check_out, note, question, write_out};
-use super::arguments::PredictArguments;
 use super::error::{CliError, Exit};
+use super::questions::PredictArguments;
 use crate::report::predictions_csv;
 use crate::run::query::{Fitted, PredictOptions, predict};
 

@@ -2,7 +2,7 @@
 
 use super::density::Rejection;
 use crate::model::SharedTerm;
-use crate::terms::filtered::{Adjoint, FilteredGp, Point, TermError, Workspace};
+use crate::terms::filtered::{Adjoint, Algebra, FilteredGp, Point, TermError, Workspace};
 use crate::terms::gridded::Problem;
 use crate::terms::gridded::objective::{self, Adjoint as GriddedAdjoint, Scratch};
 use crate::terms::gridded::response_objective::{self, ResponseAdjoint};
@@ -86,7 +86,7 @@ impl Structured for FilteredTerm {
             responses: g_responses,
             length_scale: &mut g_length_scale[0],
         };
-        let value = self.gp.log_likelihood(&point, Some(&mut adjoint), gp).map_err(|e| match e {
+        let value = self.gp.log_likelihood_by(Algebra::Auto, &point, Some(&mut adjoint), gp).map_err(|e| match e {
             TermError::Factorisation { pivot, size, smallest, .. } => {
                 Rejection::Factorisation { pivot, size, value: smallest }
             }

@@ -5,7 +5,7 @@ use super::fit::FitError;
 use crate::archive::{Draws, LatentSeries};
 use crate::bind::{Env, EvaluateError, Plan, SharedPlan, evaluate};
 use crate::model::{Latent, Shared};
-use crate::terms::filtered::{FilteredGp, Point, Workspace};
+use crate::terms::filtered::{Algebra, FilteredGp, Point, Workspace};
 use crate::terms::filtered_from_plan;
 
 /// Draws that the latent is averaged over, evenly spaced; each costs about one gradient.
@@ -45,8 +45,7 @@ impl<'a> PathReader<'a> {
         let point = filtered_point(self.parts, env, &responses)?;
         let mut out = Vec::with_capacity(self.times.len());
         for (run, times) in self.times.iter().enumerate() {
-            let moments =
-                self.gp.latent_moments(&point, run, times, &mut self.workspace).map_err(FitError::Filtered)?;
+            let moments = self.gp.moments(&point, run, None, times, &mut self.workspace).map_err(FitError::Filtered)?;
             out.push(LatentSeries {
                 run: self.shared.recording.runs[run].clone(),
                 participants: None,
@@ -105,4 +104,23 @@ pub(super) fn filtered_point<'e>(
         responses,
         length_scale,
     })
+}
+
+/// How the likelihood of a recording is computed, with the reason; `None` for other models.
+///
+/// # Errors
+/// Recordings that the likelihood cannot take.
+pub fn likelihood_algebra(plan: &Plan) -> Result<Option<String>, FitError> {
+    let (Some(parts), Some(shared)) = (&plan.model.shared, &plan.shared) else { return Ok(None) };
+    if matches!(parts.latent, Latent::Grid { .. }) {
+        return Ok(None);
+    }
+    let gp = filtered_from_plan(shared).map_err(FitError::Filtered)?;
+    // The choice depends on sizes and families alone; any point with the right lengths does.
+    let (loadings, noise) = (vec![1.0; shared.keys.len() * shared.factors], vec![1.0; shared.noises.len()]);
+    let responses = shared.responses.values();
+    let point = Point { loadings: &loadings, offsets: None, noise: &noise, responses: &responses, length_scale: 1.0 };
+    let choice = gp.choose(&point);
+    let name = if choice.algebra == Algebra::StateSpace { "state space" } else { "grouped" };
+    Ok(Some(format!("{name} ({})", choice.reason)))
 }

@@ -22,6 +22,7 @@ mod watch;
 pub use design::{Design, NameList, StreamDesign};
 pub use fit::{FitError, default_method, fit};
 pub use interrupt::interrupt_flag;
+pub use latent::likelihood_algebra;
 pub use point::{Evaluation, PointError, evaluate_at};
 pub use pointwise::{PointwiseError, log_likelihood};
 pub use progress::{Progress, Reporting, duration};

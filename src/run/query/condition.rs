@@ -121,13 +121,28 @@ impl Conditioned<'_> {
         Ok(self.run(run)?.domain)
     }
 
-    /// The latent of a run, times x factors.
+    /// The latent paths with the people of each: one of everybody, or several where the model has paths of their own for
+    /// participants. Paths of people without a stream in the data are left out.
+    pub fn paths(&self) -> Vec<(usize, Option<String>)> {
+        let Form::Gridded { problem, .. } = &self.form else { return vec![(0, None)] };
+        if problem.groups.len() == 1 {
+            return vec![(0, None)];
+        }
+        let present = |p: &&usize| problem.pairs.iter().any(|pair| pair.participant_index == **p);
+        let name = |group: &Vec<usize>| {
+            let who: Vec<&str> = group.iter().filter(present).map(|&p| problem.participants[p].as_str()).collect();
+            (!who.is_empty()).then(|| who.join("+"))
+        };
+        problem.groups.iter().map(name).enumerate().filter(|(_, who)| who.is_some()).collect()
+    }
+
+    /// A latent path (see [`Conditioned::paths`]) of a run, times x factors.
     ///
     /// # Errors
     /// A run without data, times that are not finite, and failed factorisations.
-    pub fn latent(&mut self, run: &str, times: &[f64]) -> Result<Values, QueryError> {
+    pub fn latent(&mut self, run: &str, path: usize, times: &[f64]) -> Result<Values, QueryError> {
         if let Form::Gridded { problem, z } = &self.form {
-            let series = query::latent_at(problem, z, run, times)?;
+            let series = query::path_at(problem, z, run, path, times)?;
             return Ok(Values { mean: series.values, sd: None, valid: series.valid });
         }
         let columns = self.fitted.factors();
@@ -200,10 +215,7 @@ impl Conditioned<'_> {
         for (i, env) in self.fitted.points.iter().enumerate() {
             let responses = self.fitted.shared.responses.values_in(&self.fitted.plan.blocks, env);
             let point = filtered_point(self.fitted.parts, env, &responses)?;
-            let moments = match slot {
-                Some(slot) => gp.response_moments(&point, index, slot, times, workspace)?,
-                None => gp.latent_moments(&point, index, times, workspace)?,
-            };
+            let moments = gp.moments(&point, index, slot, times, workspace)?;
             for t in 0..times.len() {
                 for column in 0..columns {
                     let (value, variance) = read(&point, &moments, t, column, k);

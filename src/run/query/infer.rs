@@ -19,7 +19,7 @@ pub struct InferOptions {
 /// The latent of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InferredLatent {
-    /// Whose streams it is from; everybody's where absent.
+    /// Whose latent it is, names joined by `+`; everybody's where absent.
     pub participant: Option<String>,
     pub run: String,
     /// Seconds, length T.
@@ -61,15 +61,17 @@ pub fn infer(
                 Query::Native => conditioned.natural_times(&run)?,
                 Query::Every(step) => spaced(&run, conditioned.domain(&run)?, step)?,
             };
-            let values = conditioned.latent(&run, &times)?;
-            out.push(InferredLatent {
-                participant: who.map(str::to_string),
-                run,
-                times,
-                mean: values.mean,
-                sd: values.sd,
-                valid: values.valid,
-            });
+            for (path, people) in conditioned.paths() {
+                let values = conditioned.latent(&run, path, &times)?;
+                out.push(InferredLatent {
+                    participant: who.map(str::to_string).or(people),
+                    run: run.clone(),
+                    times: times.clone(),
+                    mean: values.mean,
+                    sd: values.sd,
+                    valid: values.valid,
+                });
+            }
         }
     }
     if out.is_empty() {

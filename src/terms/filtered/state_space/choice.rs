@@ -4,7 +4,7 @@
 //! nodes x factors with blocked kernels, the state-space algebra moves K (K + 1) / 2 blocks of the state per node.
 
 use super::small::side;
-use crate::terms::filtered::{Algebra, FilteredGp, Point};
+use crate::terms::filtered::{Algebra, FilteredGp, LatentMoments, Point, TermError, Workspace};
 
 /// Seconds of the grouped algebra per cube and per square of nodes x factors.
 const GROUPED: (f64, f64) = (1.5e-10, 4e-9);
@@ -47,5 +47,25 @@ impl FilteredGp {
             1e3 * grouped
         );
         Choice { algebra, reason }
+    }
+
+    /// Moments of the path of `run` at `times`, or, with a response slot, of the path seen through that response, by the
+    /// algebra of [`FilteredGp::choose`].
+    ///
+    /// # Errors
+    /// Those of [`FilteredGp::latent_moments`] and [`FilteredGp::state_space_moments`].
+    pub fn moments(
+        &self,
+        point: &Point<'_>,
+        run: usize,
+        slot: Option<usize>,
+        times: &[f64],
+        workspace: &mut Workspace,
+    ) -> Result<LatentMoments, TermError> {
+        match (self.choose(point).algebra, slot) {
+            (Algebra::StateSpace, slot) => self.state_space_moments(point, run, slot, times, workspace),
+            (_, Some(slot)) => self.response_moments(point, run, slot, times, workspace),
+            (_, None) => self.latent_moments(point, run, times, workspace),
+        }
     }
 }

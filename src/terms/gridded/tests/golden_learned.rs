@@ -297,8 +297,7 @@ fn calibrations_of_a_new_participant_match() {
         }
         let none = Affinity::default();
         let made =
-            calibrate((&problem, &fit.loadings), &settings, &new, Reference::Training(&fit.latents), &none)
-                .unwrap();
+            calibrate((&problem, &fit.loadings), &settings, &new, Reference::Training(&fit.latents), &none).unwrap();
         for pair in &made.problem.pairs {
             let wanted = flat(&golden["calibrate_training"]["loadings"][&pair.modality]);
             let gap = distance(&made.loadings[pair.loading_range(options.factors)], &wanted);
@@ -323,13 +322,11 @@ fn calibrations_of_a_new_participant_match() {
             s.run = data.runs.iter().position(|r| *r == new.runs[s.run]).unwrap();
             joined.streams.push(s);
         }
-        let through =
-            calibrate((&problem, &fit.loadings), &settings, &joined, Reference::Donors, &none).unwrap();
+        let through = calibrate((&problem, &fit.loadings), &settings, &joined, Reference::Donors, &none).unwrap();
         let steps = Steps::new(&problem, settings.strengths);
         let mut z = vec![0.0; problem.latent_count()];
         steps.latent_step(&steps.geometry(), &steps.states_of(&fit.loadings), &mut z).unwrap();
-        let direct =
-            calibrate((&problem, &fit.loadings), &settings, &new, Reference::Training(&z), &none).unwrap();
+        let direct = calibrate((&problem, &fit.loadings), &settings, &new, Reference::Training(&z), &none).unwrap();
         assert!(distance(&through.loadings, &direct.loadings) < 1e-9);
     }
 }
