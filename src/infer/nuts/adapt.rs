@@ -15,6 +15,8 @@ pub(in crate::infer) struct Learner {
     pub scales: Scales,
     /// Draws for directions, of a metric that has them.
     pub recent: Option<Recent>,
+    /// Whether a window has ended; until then a metric with directions learns its scales draw by draw.
+    directed: bool,
 }
 
 /// What became of the metric after a draw.
@@ -37,7 +39,7 @@ impl Learner {
             MetricKind::LowRank => Some(Recent::new(MOST_DRAWS)),
             MetricKind::Dense => Some(Recent::new(MOST_DENSE_DRAWS)),
         };
-        Learner { kind, scales: Scales::new(dim), recent }
+        Learner { kind, scales: Scales::new(dim), recent, directed: false }
     }
 
     /// Width of the first windows: directions need more draws than scales, all directions as many as there are.
@@ -63,20 +65,12 @@ impl Learner {
             if ends_window {
                 self.scales.end_window();
             }
-            if !self.scales.is_due() || self.scales.count() < FEWEST {
-                return Learnt::Nothing;
-            }
-            self.scales.write(scales);
-            let first = self.scales.count() == FEWEST;
-            return match Metric::scaled(MetricKind::Diagonal, scales) {
-                Ok(metric) if first => Learnt::Renewed(metric),
-                Ok(metric) => Learnt::Refined(metric),
-                Err(_) => Learnt::Failed,
-            };
+            return self.rescale(scales);
         };
         if !ends_window {
-            return Learnt::Nothing;
+            return if self.directed { Learnt::Nothing } else { self.rescale(scales) };
         }
+        self.directed = true;
         self.scales.write(scales);
         let directions =
             if self.kind == MetricKind::Dense { recent.full_rank(scales) } else { recent.low_rank(scales) };
@@ -91,6 +85,19 @@ impl Learner {
             Some(Ok(directions)) => Metric::low_rank(scales.to_vec(), directions),
         };
         metric.map_or(Learnt::Failed, Learnt::Renewed)
+    }
+
+    /// The metric of the scales so far alone, where one is due; it is diagonal, which is cheap to renew.
+    fn rescale(&self, scales: &mut [f64]) -> Learnt {
+        if !self.scales.is_due() || self.scales.count() < FEWEST {
+            return Learnt::Nothing;
+        }
+        self.scales.write(scales);
+        match Metric::scaled(MetricKind::Diagonal, scales) {
+            Ok(metric) if self.scales.count() == FEWEST => Learnt::Renewed(metric),
+            Ok(metric) => Learnt::Refined(metric),
+            Err(_) => Learnt::Failed,
+        }
     }
 }
 
