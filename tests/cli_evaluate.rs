@@ -85,7 +85,7 @@ fn models_are_compared_failures_stay_and_selection_may_be_nested() {
     for (selected, good) in of("(selected)").iter().zip(of("good")) {
         assert_eq!((selected["selected"].as_str(), &selected["mse"]), ("good", &good["mse"]));
     }
-    let json = folder.run(&[&args[..], &more[..7], &["--target", "ada/rating", "--json", "--force"]].concat());
+    let json = folder.run(&[&args[..], &more[..6], &["--target", "ada/rating", "--json", "--force"]].concat());
     let json = json.ended(&[3]).json();
     assert_eq!(json["best"], "good");
     assert_eq!(json["folds"], 3);

@@ -11,7 +11,7 @@ use std::fs;
 
 /// Models that are there to show a failing sampler.
 const HARD: [&str; 2] = ["eight_schools_centered", "funnel_centered"];
-const FLAGSHIPS: [&str; 2] = ["gp_msrm", "r_msrm"];
+const FLAGSHIPS: [&str; 4] = ["gp_msrm", "gp_msrm_learned", "r_msrm", "r_msrm_learned"];
 
 /// Names of the bundled model files.
 fn bundled() -> Vec<String> {

@@ -132,7 +132,7 @@ fn the_pointwise_log_likelihood_sums_to_the_terms_of_the_density() {
                 observe y ~ normal(a, s) in [-5, 9]\nobserve 2 * y[2] ~ student_t(4, a, 1)\nobserve n ~ poisson(s)\n\
                 observe u ~ normal(a, s) censored above where c\nobserve v ~ multi_normal(a, S)\n\
                 observe exp(u) ~ mixture(0.3, lognormal(a, 1), gamma(2, s))\n\
-                a * s ~ normal(0, 1)\nreport c ~ normal(a, 1)\n";
+                a * s ~ normal(0, 1)\nreport drawn ~ normal(a, 1)\n";
     let (m, d) = (
         folder.write("m.msrm", text),
         folder.write(

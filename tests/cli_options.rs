@@ -44,6 +44,9 @@ fn listed(folder: &Folder) -> BTreeSet<String> {
     words.filter(|w| w.starts_with("--")).map(|w| w.trim_end_matches(',').to_string()).collect()
 }
 
+const TIED: &str = "model tied\nrecording x standardized\nfactors K = 1\nlatent z on grid(2) per participant\nloading w\n\
+    minimize balanced_squares(x, response(z) * w) + 1e-3 * ridge(w) + 1e-4 * ridge(z) + roughness(z) + neighbors(z)\n";
+
 #[test]
 fn every_option_changes_the_stored_fit() {
     let folder = Folder::new();
@@ -109,6 +112,13 @@ fn every_option_changes_the_stored_fit() {
         assert_ne!(stored(&all), stored(&other), "{option:?}");
         seen.insert(option[0].to_string());
     }
+    let tied = folder.write("tied.msrm", TIED);
+    for (name, rows, affinity) in [("weak", "ada,ben,0.1", "0.1"), ("strong", "ada,ben,9", "9")] {
+        let edges = folder.write(&format!("{name}.csv"), format!("first,second,affinity\n{rows}\n"));
+        let fit = fitted(&folder, &tied, &recording, name, &["--affinity", &edges]);
+        assert!(stored(&fit).contains(&format!("affinity: {affinity}")), "{}", stored(&fit));
+    }
+    seen.insert("--affinity".into());
     assert_eq!(seen, listed(&folder), "the options of `msrm fit` and the options tested here");
 }
 

@@ -192,7 +192,9 @@ fn a_file_is_written_whole_and_replaced_only_on_request() {
     assert_eq!(fs::read_to_string(folder.at("p.csv")).expect("a table"), shown);
     folder.run(&args).refused(&["p.csv exists already", "--force"]);
     folder.run(&[&args[..], &["--force"]].concat()).ended(&[0]);
-    folder.run(&["infer", "r_msrm", "--data", &file, "--out", "no/such.csv"]).refused(&["no does not exist"]);
+    folder
+        .run(&["infer", "r_msrm", "--data", &file, "--out", "no/such.csv"])
+        .refused(&["the folder no", "does not exist"]);
     folder.run(&["infer", "r_msrm", "--data", &file, "--out", "gp_msrm", "--force"]).refused(&["is a folder"]);
 }
 

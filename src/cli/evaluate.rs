@@ -18,7 +18,10 @@ const MARK: &str = "scores.csv";
 pub fn run(arguments: &EvaluateArguments) -> Result<Exit, CliError> {
     check_settings(arguments)?;
     let mut candidates: Vec<Candidate> = Vec::new();
-    for path in &arguments.models {
+    for (i, path) in arguments.models.iter().enumerate() {
+        if arguments.models[..i].contains(path) {
+            return Err(CliError::SameModel { path: path.clone() });
+        }
         let loaded = load::model(path)?;
         if loaded.model.shared.is_none() {
             return Err(CliError::NoRecording { model: loaded.model.name });
@@ -27,9 +30,6 @@ pub fn run(arguments: &EvaluateArguments) -> Result<Exit, CliError> {
         let stem = path.file_stem().map_or(loaded.model.name.clone(), |s| s.to_string_lossy().into_owned());
         let taken = candidates.iter().any(|c| c.name == stem);
         let name = if taken { path.display().to_string() } else { stem };
-        if candidates.iter().any(|c| c.name == name) {
-            return Err(CliError::SameModel { path: path.clone() });
-        }
         candidates.push(Candidate { name, model: loaded.model, source: loaded.source });
     }
     let out = arguments

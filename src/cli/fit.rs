@@ -5,7 +5,8 @@ use super::error::{CliError, Exit};
 use super::{load, print, print_json};
 use crate::archive::{self, Archive, FORMAT, Method, Outcome, Settings};
 use crate::model::Statement;
-use crate::report::{facts, latent_csv, summarize_archive, summary_table};
+use crate::report::{facts, latent_csv, responses_text, summarize_archive, summary_table};
+use crate::run::query::learned_responses;
 use crate::run::{Reporting, default_method, fit, interrupt_flag, likelihood_algebra};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -109,6 +110,10 @@ pub fn run(arguments: &FitArguments) -> Result<Exit, CliError> {
         print_json(&object)?;
     } else {
         print(&format!("{}\n{}\n", facts(&archive), summary_table(&summary)))?;
+        let responses = responses_text(&learned_responses(&archive)?);
+        if !responses.is_empty() {
+            print(&format!("{responses}\n"))?;
+        }
         print(&summary.judgement.to_string())?;
         print(&format!("written to {}\n", out.display()))?;
     }

@@ -177,7 +177,7 @@ impl<B: Backend> Builder<'_, B> {
         let some = node.op.operands().iter().any(|&o| program.nodes[o].len > 0);
         let value = match &node.op {
             Op::Join { .. } => return None,
-            Op::Array { .. } if some => return None,
+            Op::Array { .. } | Op::Structured { .. } if some => return None,
             Op::Array { function, .. } => {
                 let mut out = vec![0.0; node.len];
                 let done = function.forward(&[], &mut out, function.workspace().as_mut());

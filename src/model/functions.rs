@@ -222,5 +222,4 @@ pub fn find(name: &str) -> Option<&'static Function> {
 }
 
 /// Names of the shared-response language that look like functions.
-pub const SHARED_WORDS: [&str; 7] =
-    ["response", "balanced_squares", "ridge", "ridge_per_feature", "roughness", "spread", "neighbors"];
+pub const SHARED_WORDS: [&str; 5] = ["response", "balanced_squares", "ridge", "ridge_per_feature", "roughness"];

@@ -55,6 +55,20 @@ struct Evaluation {
     hessian: Vec<f64>,
 }
 
+/// Bases of the Halton sequence.
+const PRIMES: [usize; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
+
+/// Element `index` of the Halton sequence of this base: its digits mirrored at the point.
+fn halton(mut index: usize, base: usize) -> f64 {
+    let (mut value, mut digit) = (0.0, 1.0);
+    while index > 0 {
+        digit /= base as f64;
+        value += digit * (index % base) as f64;
+        index /= base;
+    }
+    value
+}
+
 impl<'a> Learner<'a> {
     pub fn new(problem: &'a Problem) -> Self {
         let mut views: Vec<(usize, usize, &[f64], View)> = Vec::new();
@@ -91,6 +105,25 @@ impl<'a> Learner<'a> {
     pub fn start(&self) -> Vec<f64> {
         let values = self.problem.response_values().into_iter().zip(&self.logarithmic).zip(&self.bounds);
         values.map(|((v, &log), &(lo, hi))| if log { v.ln() } else { v }.clamp(lo, hi)).collect()
+    }
+
+    /// Where restart `restart` begins: at the problem's own curves, and after that at points of the Halton sequence, so
+    /// that a lag is tried over all of its interval (Halton 1960).
+    pub fn start_of(&self, restart: usize) -> Vec<f64> {
+        if restart == 0 {
+            return self.start();
+        }
+        self.bounds
+            .iter()
+            .enumerate()
+            .map(|(i, (lo, hi))| lo + (hi - lo) * halton(restart, PRIMES[i % PRIMES.len()]))
+            .collect()
+    }
+
+    /// `x + factor * direction`, inside the bounds.
+    pub fn along(&self, x: &[f64], direction: &[f64], factor: f64) -> Vec<f64> {
+        let moved = x.iter().zip(direction).map(|(x, d)| x + factor * d);
+        moved.zip(&self.bounds).map(|(v, (lo, hi))| v.clamp(*lo, *hi)).collect()
     }
 
     /// Parameters of coordinates; those at a bound have exactly its value.

@@ -147,7 +147,7 @@ pub fn solve(problem: &Problem, options: &SolveOptions, stop: Option<&AtomicBool
                 _ => patterns.as_ref(),
             };
             let (used, states) = begin(&steps, options, restart, patterns);
-            Some((used, states.and_then(|s| alternate(&steps, &learner, options, s, &stopped))))
+            Some((used, states.and_then(|s| alternate(&steps, &learner, options, restart, s, &stopped))))
         })
         .collect();
     choose(&steps, &learner, runs)

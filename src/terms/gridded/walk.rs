@@ -1,5 +1,6 @@
 //! One restart of the alternation: loadings, responses, latent, scales, over and over until the objective rests.
 
+use super::banded::dot;
 use super::error::GriddedError;
 use super::geometry::Geometry;
 use super::learn::Learner;
@@ -13,6 +14,11 @@ use super::steps::{Steps, Strengths};
 const STEP_SLACK: f64 = 1e-12;
 /// An iteration that raises the objective by more than this times max(1, J) is an error.
 const INCREASE_LIMIT: f64 = 1e-10;
+
+/// Steps of the curves that keep at least this share of the step before are slow.
+const SLOW: f64 = 0.5;
+/// Longest stride in units of the step before it.
+const LONGEST: f64 = 50.0;
 
 /// Where a restart stands.
 pub(super) struct Trail {
@@ -36,10 +42,11 @@ pub(super) fn alternate(
     steps: &Steps,
     learner: &Learner,
     options: &SolveOptions,
+    restart: usize,
     states: Vec<PairState>,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Trail, GriddedError> {
-    let mut walk = Walk::new(steps, learner, states)?;
+    let mut walk = Walk::new(steps, learner, restart, states)?;
     let mut history = vec![walk.objective];
     let mut termination = Termination::IterationLimit;
     for iteration in 1..=options.max_iterations {
@@ -48,9 +55,11 @@ pub(super) fn alternate(
             break;
         }
         let before = walk.objective;
+        let curves = walk.curves.clone();
         walk.step_loadings()?;
         walk.step_responses(options.response_steps)?;
         walk.step_latents()?;
+        walk.stride(&curves)?;
         walk.balance();
         let after = walk.objective;
         if after - before > INCREASE_LIMIT * before.max(1.0) {
@@ -112,12 +121,24 @@ struct Walk<'a> {
     latent_penalty: f64,
     response_penalty: f64,
     objective: f64,
+    /// The step of the curves in the iteration before; empty behind a stride.
+    last_step: Vec<f64>,
 }
 
 impl<'a> Walk<'a> {
-    /// Begins at the latent that is best for the loadings in `states` and the problem's own curves.
-    fn new(steps: &'a Steps<'a>, learner: &'a Learner<'a>, states: Vec<PairState>) -> Result<Self, GriddedError> {
+    /// Begins at the latent that is best for the loadings in `states` and the curves of the restart.
+    fn new(
+        steps: &'a Steps<'a>,
+        learner: &'a Learner<'a>,
+        restart: usize,
+        states: Vec<PairState>,
+    ) -> Result<Self, GriddedError> {
         let mut walk = Walk::empty(steps, learner, states);
+        if restart > 0 && !learner.is_empty() {
+            walk.curves = learner.start_of(restart);
+            walk.response_penalty = learner.penalty(&walk.curves);
+            walk.geometry = walk.geometry_at(&walk.curves)?;
+        }
         walk.step_latents()?;
         Ok(walk)
     }
@@ -139,6 +160,7 @@ impl<'a> Walk<'a> {
             next_signals: steps.empty_signals(),
             latent_penalty: 0.0,
             objective: f64::INFINITY,
+            last_step: Vec::new(),
             steps,
             learner,
         }
@@ -185,6 +207,50 @@ impl<'a> Walk<'a> {
             self.response_penalty = penalty;
             self.objective = objective;
         }
+        Ok(())
+    }
+
+    /// The rows and bands of other curves.
+    fn geometry_at(&self, curves: &[f64]) -> Result<Geometry, GriddedError> {
+        let problem = self.steps.problem;
+        let moved = |pair: &Pair| pair.slot.is_some_and(|s| !problem.slots[s].free.is_empty());
+        let mut geometry = self.geometry.clone();
+        self.learner.write_rows(curves, &mut geometry.rows)?;
+        geometry.refresh(problem, &self.steps.blocks, moved);
+        Ok(geometry)
+    }
+
+    /// Curves and latent follow each other in small steps, because each is fitted to where the other stood. Where the steps
+    /// that the curves took since `before` shrink slowly, this goes on to where they would end (Aitken's extrapolation),
+    /// with the latent that is best there, if the objective falls.
+    fn stride(&mut self, before: &[f64]) -> Result<(), GriddedError> {
+        let step: Vec<f64> = self.curves.iter().zip(before).map(|(new, old)| new - old).collect();
+        let last = std::mem::replace(&mut self.last_step, step.clone());
+        let ratio = dot(&step, &last) / dot(&last, &last);
+        if ratio.is_nan() || ratio < SLOW {
+            return Ok(());
+        }
+        self.last_step.clear();
+        let reach = ratio / (1.0 - ratio).max(1.0 / LONGEST);
+        let steps = self.steps;
+        let curves = self.learner.along(&self.curves, &step, reach);
+        let geometry = self.geometry_at(&curves)?;
+        steps.latent_step(&geometry, &self.states, &mut self.next_z)?;
+        steps.signals(&geometry, &self.next_z, &mut self.next_signals);
+        let latent_penalty = steps.latent_penalty(&self.next_z);
+        let response_penalty = self.learner.penalty(&curves);
+        let squares = steps.squares(&self.states, &self.next_signals);
+        let objective = squares + self.loading_penalty + latent_penalty + response_penalty;
+        if objective.is_nan() || objective >= self.objective {
+            return Ok(());
+        }
+        self.geometry = geometry;
+        self.curves = curves;
+        std::mem::swap(&mut self.z, &mut self.next_z);
+        std::mem::swap(&mut self.signals, &mut self.next_signals);
+        self.latent_penalty = latent_penalty;
+        self.response_penalty = response_penalty;
+        self.objective = objective;
         Ok(())
     }
 
