@@ -39,7 +39,7 @@ struct Choices {
 
 /// Enough draws for the Monte Carlo error of a 5 % quantile to stay well below [`QUANTILE`] at any seed.
 const USUAL: Choices =
-    Choices { method: Method::Nuts, metric: Metric::Diagonal, init: Init::Random, draws: 4000, target_accept: 0.8 };
+    Choices { method: Method::Nuts, metric: Metric::Diagonal, init: Init::Auto, draws: 4000, target_accept: 0.8 };
 const DENSE: Choices = Choices { metric: Metric::Dense, ..USUAL };
 const LOW_RANK: Choices = Choices { metric: Metric::LowRank, ..USUAL };
 /// Draws of MAMS are cheaper and less independent.

@@ -39,8 +39,10 @@ pub enum Metric {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Init {
-    /// Uniform on (-2, 2) in unconstrained coordinates; around the mode for a shared response.
+    /// By Pathfinder, and at random where that finds nothing; around the mode for a shared response.
     #[default]
+    Auto,
+    /// Uniform on (-2, 2) in unconstrained coordinates; around the mode for a shared response.
     Random,
     /// Over-dispersed draws of the normal approximations that climbs from random points pass through.
     Pathfinder,
@@ -85,7 +87,7 @@ impl Default for Settings {
             target_accept: 0.8,
             max_depth: 10,
             metric: Metric::Diagonal,
-            init: Init::Random,
+            init: Init::Auto,
             starts: 4,
             max_iterations: 10_000,
             standard_errors: false,

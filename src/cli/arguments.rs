@@ -192,6 +192,8 @@ impl From<MetricChoice> for Metric {
 /// `--init`
 #[derive(Clone, Copy, ValueEnum)]
 pub enum InitChoice {
+    /// By Pathfinder, and at random where that finds nothing; around the mode for a shared response.
+    Auto,
     /// Uniform on (-2, 2) in unconstrained coordinates; around the mode for a shared response.
     Random,
     /// Near the mass of the posterior, by the Pathfinder algorithm.
@@ -201,6 +203,7 @@ pub enum InitChoice {
 impl From<InitChoice> for Init {
     fn from(choice: InitChoice) -> Init {
         match choice {
+            InitChoice::Auto => Init::Auto,
             InitChoice::Random => Init::Random,
             InitChoice::Pathfinder => Init::Pathfinder,
         }
@@ -236,7 +239,7 @@ pub struct FitArguments {
     #[arg(long, value_enum, default_value = "diagonal")]
     pub metric: MetricChoice,
     /// Where the chains of nuts and mams start.
-    #[arg(long, value_enum, default_value = "random")]
+    #[arg(long, value_enum, default_value = "auto")]
     pub init: InitChoice,
     /// Starts of a mode search, or restarts of alternating steps.
     #[arg(long, default_value_t = 4)]

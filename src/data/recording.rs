@@ -77,6 +77,18 @@ impl Recording {
         Recording { participants, runs, modalities, streams }
     }
 
+    /// Times of a run at which anything was observed, ascending, each once.
+    pub fn observed_times(&self, run: usize) -> Vec<f64> {
+        let streams = self.streams.iter().filter(|s| s.run == run);
+        let observed = streams.flat_map(|s| {
+            (0..s.times.len()).filter(|&t| (0..s.features.len()).any(|f| s.value(t, f).is_some())).map(|t| s.times[t])
+        });
+        let mut times: Vec<f64> = observed.collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        times
+    }
+
     /// First and last time of each run at which anything was observed, in seconds; infinite and reversed where nothing
     /// was.
     pub fn domains(&self) -> Vec<(f64, f64)> {

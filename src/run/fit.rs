@@ -165,6 +165,7 @@ fn chain_starts(
             let mut rng = stream(settings.seed, chain, Purpose::Climb);
             match pathfinder::start(density, &random, &mut rng) {
                 Ok(found) => Ok(found.position),
+                Err(_) if settings.init == Init::Auto => Ok(random),
                 Err(error) => Err(FitError::Pathfinder { chain: chain + 1, error }),
             }
         };

@@ -27,15 +27,7 @@ impl<'a> PathReader<'a> {
     pub fn new(plan: &'a Plan, shared: &'a SharedPlan) -> Result<Self, FitError> {
         let parts = plan.model.shared.as_ref().ok_or(FitError::NotGridded)?;
         let gp = filtered_from_plan(shared).map_err(FitError::Filtered)?;
-        let times = (0..shared.recording.runs.len())
-            .map(|run| {
-                let streams = shared.recording.streams.iter().filter(|s| s.run == run);
-                let mut times: Vec<f64> = streams.flat_map(|s| s.times.iter().copied()).collect();
-                times.sort_by(f64::total_cmp);
-                times.dedup();
-                times
-            })
-            .collect();
+        let times = (0..shared.recording.runs.len()).map(|run| shared.recording.observed_times(run)).collect();
         Ok(Self { plan, parts, shared, gp, workspace: Workspace::default(), times })
     }
 

@@ -55,7 +55,7 @@ impl<'a> Fitted<'a> {
         let mut runs = Vec::new();
         for (run, name) in recording.runs.iter().enumerate() {
             if domains[run].0 <= domains[run].1 {
-                let times = observed_times(recording, run);
+                let times = recording.observed_times(run);
                 runs.push(ConditionedRun { name: name.clone(), domain: domains[run], times });
             }
         }
@@ -77,18 +77,6 @@ impl<'a> Fitted<'a> {
         };
         Ok(Conditioned { fitted: self, form, runs })
     }
-}
-
-/// Times of a run at which anything was observed, ascending.
-fn observed_times(recording: &Recording, run: usize) -> Vec<f64> {
-    let streams = recording.streams.iter().filter(|s| s.run == run);
-    let observed = streams.flat_map(|s| {
-        (0..s.times.len()).filter(|&t| (0..s.features.len()).any(|f| s.value(t, f).is_some())).map(|t| s.times[t])
-    });
-    let mut times: Vec<f64> = observed.collect();
-    times.sort_by(f64::total_cmp);
-    times.dedup();
-    times
 }
 
 impl Conditioned<'_> {
