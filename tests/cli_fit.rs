@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Models that are there to show a failing sampler.
-const HARD: [&str; 4] = ["eight_schools_centered", "funnel_centered", "horseshoe", "stochastic_volatility"];
+const HARD: [&str; 5] =
+    ["eight_schools_centered", "funnel_centered", "gp_poisson", "horseshoe", "stochastic_volatility"];
 const FLAGSHIPS: [&str; 4] = ["gp_msrm", "gp_msrm_learned", "r_msrm", "r_msrm_learned"];
 
 /// Names of the bundled model files.

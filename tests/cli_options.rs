@@ -68,7 +68,7 @@ fn every_option_changes_the_stored_fit() {
         (&["--max-depth", "1"], true),
         (&["--metric", "dense"], true),
         (&["--metric", "low-rank"], true),
-        (&["--init", "pathfinder"], true),
+        (&["--init", "random"], true),
         (&["--threads", "2"], false),
         (&["--starts", "5"], false),
         (&["--max-iterations", "77"], false),

@@ -138,7 +138,7 @@ fn compare(draws: &Draws, reference: &Value) -> Vec<String> {
 
 #[test]
 fn eight_schools_noncentered() {
-    check("eight_schools_noncentered", &Choices { target_accept: 0.95, ..USUAL });
+    check("eight_schools_noncentered", &Choices { target_accept: 0.95, draws: 16_000, ..USUAL });
 }
 
 #[test]

@@ -100,7 +100,8 @@ impl Algebra for Lowerer {
 
 impl Lowerer {
     pub(super) fn push(&mut self, op: Op, len: usize, active: bool) -> NodeId {
-        self.nodes.push(Node { op, len, active });
+        // What holds no element depends on nothing.
+        self.nodes.push(Node { op, len, active: active && len > 0 });
         self.nodes.len() - 1
     }
 
