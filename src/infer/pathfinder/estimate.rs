@@ -168,11 +168,11 @@ mod tests {
         let memory = taught();
         let precision = memory.precision();
         let (h, b) = (matrix(|v| memory.apply(v)), matrix(|v| precision.apply(v)));
-        for i in 0..DIM {
-            for j in 0..DIM {
-                let product: f64 = (0..DIM).map(|k| h[i][k] * b[k][j]).sum();
+        for (i, row) in h.iter().enumerate() {
+            for (j, across) in row.iter().enumerate() {
+                let product: f64 = row.iter().zip(&b).map(|(x, column)| x * column[j]).sum();
                 assert!((product - f64::from(u8::from(i == j))).abs() < 1e-10);
-                assert!((h[i][j] - h[j][i]).abs() < 1e-12);
+                assert!((across - h[j][i]).abs() < 1e-12);
             }
         }
         let last = &memory.pairs[3];

@@ -36,8 +36,8 @@ pub(super) fn recording(runs: &[&str]) -> Recording {
     let names = |list: &[&str]| list.iter().map(|s| s.to_string()).collect::<Vec<_>>();
     let mut streams = Vec::new();
     for participant in 0..4 {
-        for run in 0..runs.len() {
-            let seed = runs[run].bytes().map(u64::from).sum::<u64>() as f64;
+        for (run, name) in runs.iter().enumerate() {
+            let seed = name.bytes().map(u64::from).sum::<u64>() as f64;
             for (modality, features) in [names(&["valence"]), names(&["rate", "skin"])].into_iter().enumerate() {
                 let step = [1.3, 1.0][modality];
                 let times: Vec<f64> = (0..14).map(|i| 0.2 * participant as f64 + step * f64::from(i)).collect();
