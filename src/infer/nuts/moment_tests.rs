@@ -38,7 +38,7 @@ fn few_dimensions_at_low_acceptance() {
 #[test]
 #[ignore = "slow: run by CI with a fixed seed"]
 fn every_dimension_target_and_metric() {
-    for (dim, draws) in [(1, 200_000), (2, 200_000), (3, 200_000), (10, 150_000), (50, 150_000)] {
+    for (dim, draws) in [(1, 200_000), (2, 200_000), (3, 200_000), (10, 200_000), (50, 250_000)] {
         for (target_accept, metric) in [
             (0.6, MetricKind::Diagonal),
             (0.8, MetricKind::Diagonal),
