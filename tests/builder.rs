@@ -135,11 +135,11 @@ fn gp_msrm_learned() -> Builder {
 }
 
 fn r_msrm_learned() -> Builder {
-    let lag = draw("normal", [x(0), x(2)]).truncated(-4, 4);
+    let lag = draw("normal", [x(0), x(2)]).truncated(-2, 2);
     Builder::new("r_msrm_learned")
         .recording("x", true)
         .factors("K", 1)
-        .response("rating", response("gaussian").within("width", 0.3, 3).within("lag", -2, 6))
+        .response("rating", response("gaussian").within("width", 0.3, 1.5).within("lag", -1, 3))
         .response("physio", response("gaussian").fixed("width", 1.0).learned("lag", lag).per_participant())
         .grid("z", 1.0)
         .weight(WeightRole::Loading, "w", None)
