@@ -345,6 +345,11 @@ impl SharedPlan {
         self.keys.iter().zip(&self.standardisation).map(one).collect()
     }
 
+    /// The coefficient of a term of the objective; 0 for a term that it does not have.
+    pub fn coefficient(&self, term: SharedTerm) -> f64 {
+        self.objective.iter().find(|o| o.0 == term).map_or(0.0, |o| o.1)
+    }
+
     /// Names of the latent paths of a run, participants joined by `+`; `None` for one path that all share.
     pub fn path_names(&self) -> Vec<Option<String>> {
         if let [_] = self.paths[..] {

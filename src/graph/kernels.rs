@@ -169,13 +169,15 @@ fn elements(x: &[f64], args: &[&[f64]]) -> usize {
     if x.is_empty() { 0 } else { args.iter().map(|a| a.len()).fold(x.len(), usize::max) }
 }
 
+/// Element `i` of values that broadcast where there is one.
 #[inline]
-fn pick(values: &[f64], i: usize) -> f64 {
+pub(super) fn pick(values: &[f64], i: usize) -> f64 {
     if values.len() == 1 { values[0] } else { values[i] }
 }
 
+/// Adds to element `i` of an adjoint that broadcasts where there is one.
 #[inline]
-fn add(slot: &mut [f64], i: usize, value: f64) {
+pub(super) fn add(slot: &mut [f64], i: usize, value: f64) {
     if slot.len() == 1 {
         slot[0] += value;
     } else {

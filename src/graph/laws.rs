@@ -2,6 +2,7 @@
 //! and every derivative.
 
 use super::density::Rejection;
+use super::kernels::{add, pick};
 use super::structured::Structured;
 use crate::math::compound::{Component, Compound, MAX_COMPONENTS};
 use crate::math::dist::{Distribution, MAX_ARGUMENTS};
@@ -164,19 +165,5 @@ impl Structured for CensoredTerm {
             }
         }
         Ok(total)
-    }
-}
-
-#[inline]
-fn pick(values: &[f64], i: usize) -> f64 {
-    if values.len() == 1 { values[0] } else { values[i] }
-}
-
-#[inline]
-fn add(slot: &mut [f64], i: usize, value: f64) {
-    if slot.len() == 1 {
-        slot[0] += value;
-    } else {
-        slot[i] += value;
     }
 }

@@ -273,21 +273,8 @@ impl Scope {
             }
             return self.unknown_distribution(&draw.family);
         };
-        let typed: Vec<Option<Typed>> = draw.arguments.iter().map(|a| self.expr(a)).collect();
         let names: Vec<&str> = distribution.arguments.iter().map(|a| a.name).collect();
-        if typed.len() != names.len() {
-            return self.error(
-                Diagnostic::error(
-                    Code::Arguments,
-                    draw.span,
-                    format!("`{}` takes {}", distribution.name, count(names.len(), "argument")),
-                )
-                .expected(format!("`{}({})`", distribution.name, names.join(", ")))
-                .found(count(typed.len(), "argument"))
-                .help(distribution.doc),
-            );
-        }
-        let arguments = typed.into_iter().collect::<Option<Vec<_>>>()?;
+        let arguments = self.counted_arguments(draw, distribution.name, &names, distribution.doc)?;
         let shape = shape?;
         let mut ok = true;
         for (argument, spec) in arguments.iter().zip(distribution.arguments) {
@@ -309,6 +296,30 @@ impl Scope {
         let family = distribution.name.to_string();
         let typed = Draw { family, arguments, truncation, censoring: None, components: vec![], span: draw.span };
         Some((typed, distribution))
+    }
+
+    /// The typed arguments of a draw, which must be as many as `names`.
+    pub(super) fn counted_arguments(
+        &mut self,
+        draw: &ast::Draw,
+        family: &str,
+        names: &[&str],
+        doc: &str,
+    ) -> Option<Vec<Typed>> {
+        let typed: Vec<Option<Typed>> = draw.arguments.iter().map(|a| self.expr(a)).collect();
+        if typed.len() != names.len() {
+            return self.error(
+                Diagnostic::error(
+                    Code::Arguments,
+                    draw.span,
+                    format!("`{family}` takes {}", count(names.len(), "argument")),
+                )
+                .expected(format!("`{family}({})`", names.join(", ")))
+                .found(count(typed.len(), "argument"))
+                .help(doc),
+            );
+        }
+        typed.into_iter().collect()
     }
 
     fn unknown_distribution<T>(&mut self, family: &Ident) -> Option<T> {

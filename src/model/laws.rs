@@ -117,21 +117,8 @@ impl Scope {
         name: &str,
         shape: Option<&[Dim]>,
     ) -> Option<Draw> {
-        let typed: Vec<Option<Typed>> = draw.arguments.iter().map(|a| self.expr(a)).collect();
         let names: Vec<&str> = distribution.arguments.iter().map(|a| a.name).collect();
-        if typed.len() != names.len() {
-            return self.error(
-                Diagnostic::error(
-                    Code::Arguments,
-                    draw.span,
-                    format!("`{}` takes {}", distribution.name, count(names.len(), "argument")),
-                )
-                .expected(format!("`{}({})`", distribution.name, names.join(", ")))
-                .found(count(typed.len(), "argument"))
-                .help(distribution.doc),
-            );
-        }
-        let arguments = typed.into_iter().collect::<Option<Vec<_>>>()?;
+        let arguments = self.counted_arguments(draw, distribution.name, &names, distribution.doc)?;
         let shape = shape?;
         let (rows, size) = self.draws_of(distribution, name, shape, &arguments, draw.span)?;
         let mut ok = true;

@@ -1,14 +1,13 @@
 //! Fits a gridded objective by alternating closed-form steps.
 
 use super::fit::FitError;
-use super::query::strengths;
 use super::sample::quantities;
 use crate::archive::{LatentSeries, Mode, Restart, Settings};
 use crate::bind::{Plan, SharedPlan};
 use crate::graph::{Program, Tape};
 use crate::model::SharedTerm;
 use crate::terms::gridded::{Solution, SolveOptions, Start, Termination, query, solve};
-use crate::terms::{gridded_from_plan, learned_order};
+use crate::terms::{gridded_from_plan, gridded_strengths, learned_order};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,14 +36,13 @@ pub(super) fn alternate(
 ) -> Result<Mode, FitError> {
     let model = plan.model.shared.as_ref().ok_or(FitError::NotGridded)?;
     let problem = gridded_from_plan(model, shared).map_err(FitError::Gridded)?;
-    let coefficient = |term| shared.objective.iter().find(|o| o.0 == term).map_or(0.0, |o| o.1);
     // The solver minimises with the squares at weight one; the objective is scaled back for the report.
-    let squares = coefficient(SharedTerm::BalancedSquares);
+    let squares = shared.coefficient(SharedTerm::BalancedSquares);
     if squares <= 0.0 {
         return Err(FitError::NoSquares);
     }
     let options = SolveOptions {
-        strengths: strengths(shared),
+        strengths: gridded_strengths(shared),
         start: Start::Hybrid,
         restarts: settings.starts,
         seed: settings.seed,

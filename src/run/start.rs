@@ -95,7 +95,7 @@ fn set_weights(plan: &Plan, x: &mut [f64], mut loading: impl FnMut(usize) -> f64
 }
 
 /// `value`, moved strictly inside its bounds.
-fn inside(value: f64, lower: f64, upper: f64) -> f64 {
+pub(super) fn inside(value: f64, lower: f64, upper: f64) -> f64 {
     if value > lower && value < upper {
         return value;
     }

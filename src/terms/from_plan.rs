@@ -3,7 +3,7 @@
 use super::filtered::{FilteredGp, Observation, TermError};
 use super::gridded::{
     Affinity, GriddedError, LatentPooling, LearnedResponse, LoadingScaling, Notice, Options, Penalty, PenaltyScale,
-    Problem, ResponsePooling,
+    Problem, ResponsePooling, Strengths,
 };
 use crate::bind::{ResponsePenalty, ResponseSlot, Responses, SharedPlan};
 use crate::lang::ast::Paths;
@@ -15,7 +15,6 @@ use crate::model::{Latent, Shared, SharedTerm};
 /// # Errors
 /// Recordings that the objective cannot take, and streams too short for their response.
 pub fn gridded_from_plan(model: &Shared, shared: &SharedPlan) -> Result<Problem, GriddedError> {
-    let coefficient = |term| shared.objective.iter().find(|o| o.0 == term).map_or(0.0, |o| o.1);
     let affinity = || Affinity {
         edges: shared.affinity.iter().map(|e| (e.first.clone(), e.second.clone(), e.affinity)).collect(),
     };
@@ -43,7 +42,7 @@ pub fn gridded_from_plan(model: &Shared, shared: &SharedPlan) -> Result<Problem,
         },
         ..Options::new(shared.factors, shared.grid_step.unwrap_or(f64::NAN))
     };
-    let squares = coefficient(SharedTerm::BalancedSquares);
+    let squares = shared.coefficient(SharedTerm::BalancedSquares);
     let mut responses = Vec::with_capacity(shared.recording.modalities.len());
     for (m, modality) in shared.recording.modalities.iter().enumerate() {
         let Some(slot) = shared.responses.slots.iter().find(|s| s.modality == m) else { continue };
@@ -54,7 +53,7 @@ pub fn gridded_from_plan(model: &Shared, shared: &SharedPlan) -> Result<Problem,
         if let Some(position) = model.responses.iter().position(|r| r.modality == *modality) {
             let declared = &model.responses[position];
             if declared.per_participant {
-                learned.pooling = match coefficient(SharedTerm::ResponseSpread(position)) {
+                learned.pooling = match shared.coefficient(SharedTerm::ResponseSpread(position)) {
                     0.0 => ResponsePooling::Separate,
                     strength => ResponsePooling::Partial { strength: strength / squares },
                 };
@@ -71,6 +70,19 @@ pub fn gridded_from_plan(model: &Shared, shared: &SharedPlan) -> Result<Problem,
         }
     }
     Ok(problem)
+}
+
+/// The penalties of loadings and latent relative to the squares.
+pub fn gridded_strengths(shared: &SharedPlan) -> Strengths {
+    let squares = shared.coefficient(SharedTerm::BalancedSquares);
+    // Of two forms of one penalty an objective has at most one.
+    let either = |a, b| shared.coefficient(a).max(shared.coefficient(b)) / squares;
+    Strengths {
+        loading: either(SharedTerm::LoadingRidge, SharedTerm::LoadingRidgePerFeature),
+        latent: shared.coefficient(SharedTerm::LatentRidge) / squares,
+        roughness: shared.coefficient(SharedTerm::Roughness) / squares,
+        coupling: either(SharedTerm::LatentSpread, SharedTerm::LatentNeighbors),
+    }
 }
 
 /// The squared penalty that a prior is in an objective.

@@ -4,4 +4,4 @@ pub mod filtered;
 mod from_plan;
 pub mod gridded;
 
-pub use from_plan::{filtered_from_plan, gridded_from_plan, gridded_responses, learned_order};
+pub use from_plan::{filtered_from_plan, gridded_from_plan, gridded_responses, gridded_strengths, learned_order};

@@ -4,7 +4,7 @@
 //! the new ones in the new loadings, offsets and noise variances alone, all other parameters fixed.
 
 use super::error::{QueryError, hint};
-use super::fitted::{Fitted, Gridded};
+use super::fitted::{Fitted, Gridded, place};
 use super::freed::Freed;
 use crate::archive::Calibrated;
 use crate::bind::{Block, Constants, Key, Plan, SharedPlan, Standardisation};
@@ -14,6 +14,7 @@ use crate::graph::{Physical, lower};
 use crate::infer::optimize;
 use crate::math::rng::{Purpose, stream};
 use crate::model::Statement;
+use crate::run::start::inside;
 use crate::terms::gridded;
 use rand::RngExt;
 use std::sync::Arc;
@@ -264,12 +265,6 @@ fn against_grid(
 /// The streams of two recordings, names matched.
 fn joined(first: &Recording, second: &Recording) -> Recording {
     let mut out = first.clone();
-    let place = |names: &mut Vec<String>, name: &String| {
-        names.iter().position(|n| n == name).unwrap_or_else(|| {
-            names.push(name.clone());
-            names.len() - 1
-        })
-    };
     for stream in &second.streams {
         let participant = place(&mut out.participants, &second.participants[stream.participant]);
         let run = place(&mut out.runs, &second.runs[stream.run]);
@@ -286,12 +281,6 @@ fn joint_plan(fitted: &Fitted<'_>, known: &Recording, new: &Recording) -> (Plan,
     let mut pairs: Vec<Calibrated> = Vec::new();
     for stream in &new.streams {
         let (participant, modality) = (&new.participants[stream.participant], &new.modalities[stream.modality]);
-        let place = |names: &mut Vec<String>, name: &String| {
-            names.iter().position(|n| n == name).unwrap_or_else(|| {
-                names.push(name.clone());
-                names.len() - 1
-            })
-        };
         let at = Stream {
             participant: place(&mut shared.recording.participants, participant),
             run: place(&mut shared.recording.runs, &new.runs[stream.run]),
@@ -400,13 +389,13 @@ fn against_process(
     let mut loadings_at = Vec::new();
     if let Some(b) = loading {
         for i in old_rows * k..b.len() {
-            fixed[b.offset + i] = inside((moments[i / k].1 / k as f64).sqrt(), b, i);
+            fixed[b.offset + i] = inside((moments[i / k].1 / k as f64).sqrt(), b.lower[i], b.upper[i]);
             loadings_at.push((b.offset + i, fixed[b.offset + i]));
         }
         free.extend(b.offset + old_rows * k..b.offset + b.len());
     }
     if let Some(b) = offset {
-        (old_rows..b.len()).for_each(|i| fixed[b.offset + i] = inside(moments[i].0, b, i));
+        (old_rows..b.len()).for_each(|i| fixed[b.offset + i] = inside(moments[i].0, b.lower[i], b.upper[i]));
         free.extend(b.offset + old_rows..b.offset + b.len());
     }
     if let Some(b) = noise {
@@ -415,7 +404,7 @@ fn against_process(
             let keys: Vec<(usize, &Key)> = shared.keys.iter().enumerate().collect();
             let variances: Vec<f64> = keys.iter().filter(of).map(|(row, _)| moments[*row].1).collect();
             let mean = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
-            fixed[b.offset + i] = inside(0.5 * mean.max(0.02), b, i);
+            fixed[b.offset + i] = inside(0.5 * mean.max(0.02), b.lower[i], b.upper[i]);
         }
         free.extend(b.offset + old_noises..b.offset + b.len());
     }
@@ -455,20 +444,6 @@ fn against_process(
         variance += 1;
     }
     Ok(pairs)
-}
-
-/// `value`, moved strictly inside the bounds of element `i`.
-fn inside(value: f64, block: &Block, i: usize) -> f64 {
-    let (lower, upper) = (block.lower[i], block.upper[i]);
-    if value > lower && value < upper {
-        return value;
-    }
-    match (lower.is_finite(), upper.is_finite()) {
-        (true, true) => 0.5 * (lower + upper),
-        (true, false) => lower + 1.0,
-        (false, true) => upper - 1.0,
-        (false, false) => value,
-    }
 }
 
 /// The coordinates of the joint plan at the parameters of the fit; the new ones are zero.

@@ -3,10 +3,10 @@
 use super::error::QueryError;
 use crate::archive::{Archive, Calibrated, Outcome};
 use crate::bind::{Block, Env, Key, Plan, ResponseSlot, Responses, SharedPlan};
-use crate::model::{Latent, Shared, SharedTerm};
+use crate::model::{Latent, Shared};
 use crate::run::envs::{draw_envs, mode_env};
 use crate::terms::gridded::{NewPair, Problem, Scale, Strengths};
-use crate::terms::{gridded_from_plan, gridded_responses};
+use crate::terms::{gridded_from_plan, gridded_responses, gridded_strengths};
 
 /// Draws that answers are averaged over, evenly spaced over all chains.
 const AVERAGED_DRAWS: usize = 200;
@@ -177,14 +177,16 @@ fn group_slot(responses: &Responses, participant: usize, modality: usize) -> Opt
     Some(ResponseSlot { modality, participant: Some(participant), response, learned: Vec::new() })
 }
 
+/// The position of `name`, which is added where it is missing.
+pub(super) fn place(names: &mut Vec<String>, name: &String) -> usize {
+    names.iter().position(|n| n == name).unwrap_or_else(|| {
+        names.push(name.clone());
+        names.len() - 1
+    })
+}
+
 /// Adds the names of a calibrated pair to the plan.
 fn extend(shared: &mut SharedPlan, pair: &Calibrated) -> Known {
-    let place = |names: &mut Vec<String>, name: &String| {
-        names.iter().position(|n| n == name).unwrap_or_else(|| {
-            names.push(name.clone());
-            names.len() - 1
-        })
-    };
     let participant = place(&mut shared.recording.participants, &pair.participant);
     let modality = place(&mut shared.recording.modalities, &pair.modality);
     if shared.responses.slot(participant, modality).is_none()
@@ -242,18 +244,6 @@ impl Gridded {
         calibrated.iter().for_each(|pair| loadings.extend_from_slice(&pair.loadings));
         let (Latent::Grid { name: latent, .. } | Latent::Process { name: latent, .. }) = &parts.latent;
         let problem = if new.is_empty() { fitted } else { fitted.with_pairs(&new)? };
-        Ok(Gridded { problem, loadings, latents: values(latent), strengths: strengths(shared) })
-    }
-}
-
-/// The penalties relative to the squares.
-pub(in crate::run) fn strengths(shared: &SharedPlan) -> Strengths {
-    let coefficient = |term| shared.objective.iter().find(|o| o.0 == term).map_or(0.0, |o| o.1);
-    let squares = coefficient(SharedTerm::BalancedSquares);
-    Strengths {
-        loading: coefficient(SharedTerm::LoadingRidge).max(coefficient(SharedTerm::LoadingRidgePerFeature)) / squares,
-        latent: coefficient(SharedTerm::LatentRidge) / squares,
-        roughness: coefficient(SharedTerm::Roughness) / squares,
-        coupling: coefficient(SharedTerm::LatentSpread).max(coefficient(SharedTerm::LatentNeighbors)) / squares,
+        Ok(Gridded { problem, loadings, latents: values(latent), strengths: gridded_strengths(shared) })
     }
 }

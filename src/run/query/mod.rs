@@ -21,7 +21,6 @@ pub use calibrate::{Calibration, Reference, calibrate};
 pub use condition::{Conditioned, Values};
 pub use error::QueryError;
 pub use fitted::Fitted;
-pub(super) use fitted::strengths;
 pub use infer::{InferOptions, InferredLatent, infer};
 pub use predict::{PredictOptions, Prediction, Predictions, Query, Source, predict};
 pub use responses::{LearnedResponse, learned_responses};
